@@ -1,0 +1,41 @@
+# Install rules: headers, libraries, program and the CMake package `longspan` with the targets longspan::longspan (everything)
+# and longspan::core (the part free of LibTorch; find_package(longspan COMPONENTS core) asks for it alone).
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/longspan)
+
+get_property(public_headers GLOBAL PROPERTY LONGSPAN_PUBLIC_HEADERS)
+foreach(header IN LISTS public_headers)
+  cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
+  cmake_path(GET relative PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
+
+# Libraries beside the program are found wherever the prefix is moved to; LibTorch where it was at build time.
+file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+
+install(TARGETS longspan_core EXPORT longspanCoreTargets)
+install(EXPORT longspanCoreTargets NAMESPACE longspan:: DESTINATION ${package_dir})
+
+if(LONGSPAN_TORCH)
+  set_target_properties(longspan PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS longspan EXPORT longspanTargets)
+  if(TARGET longspan_testing_properties)
+    # The property harness, for attentions of the user's own: longspan::testing_properties.
+    install(TARGETS longspan_testing longspan_testing_properties EXPORT longspanTargets)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/longspan/testing DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/longspan
+      FILES_MATCHING PATTERN "*.h")
+  endif()
+  install(EXPORT longspanTargets NAMESPACE longspan:: DESTINATION ${package_dir})
+endif()
+
+if(TARGET longspan_program)
+  set_target_properties(longspan_program PROPERTIES
+    INSTALL_RPATH "$ORIGIN/${bin_to_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS longspan_program)
+endif()
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/longspanConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/longspanConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/longspanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/longspanConfig.cmake ${PROJECT_BINARY_DIR}/cmake/longspanConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/LongspanFindTorch.cmake DESTINATION ${package_dir})

@@ -1,0 +1,110 @@
+#include "longspan/base/fields.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace longspan {
+namespace {
+
+enum class Combine { mean, sum };
+
+struct Options {
+  int64_t r = 64;
+  double gain = 1.0;
+  bool scale = false;
+  std::string name = "x";
+  Combine combine = Combine::mean;
+};
+
+const FieldTable<Options>& fields() {
+  static const auto table =
+      FieldTable<Options>("method")
+          .integer("r", &Options::r, {1, 256}, "memory slots")
+          .real("gain", &Options::gain, {0}, "gain of the basis")
+          .boolean("scale", &Options::scale, "scale the scores")
+          .text("name", &Options::name, "a name")
+          .choice("combine", &Options::combine, {{"mean", Combine::mean}, {"sum", Combine::sum}}, "how to combine");
+  return table;
+}
+
+std::string error_of(const FieldValues& values) {
+  try {
+    fields().parse(values);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Fields, DefaultsComeFromTheStruct) {
+  const Options options = fields().parse({});
+  EXPECT_EQ(options.r, 64);
+  ASSERT_EQ(fields().infos().size(), 5u);
+  EXPECT_EQ(fields().infos()[0].default_value, FieldValue(int64_t{64}));
+  EXPECT_EQ(fields().infos()[4].default_value, FieldValue("mean"));
+  EXPECT_EQ(fields().infos()[4].choices, (std::vector<std::string>{"mean", "sum"}));
+}
+
+TEST(Fields, ValuesAndTextOfTheCommandLine) {
+  const FieldValues typed = {{"r", int64_t{8}}, {"gain", 0.5}, {"scale", true}, {"name", "12"}, {"combine", "sum"}};
+  const FieldValues text = {{"r", "8"}, {"gain", "0.5"}, {"scale", "true"}, {"name", "12"}, {"combine", "sum"}};
+  for (const auto& values : {typed, text}) {
+    const Options options = fields().parse(values);
+    EXPECT_EQ(options.r, 8);
+    EXPECT_EQ(options.gain, 0.5);
+    EXPECT_TRUE(options.scale);
+    EXPECT_EQ(options.name, "12");
+    EXPECT_EQ(options.combine, Combine::sum);
+    EXPECT_EQ(fields().values(options), typed);  // complete, and a round trip
+  }
+  EXPECT_EQ(fields().parse({{"gain", int64_t{2}}}).gain, 2.0);
+  EXPECT_EQ(fields().parse({{"r", std::monostate{}}}).r, 64);
+}
+
+TEST(Fields, ApplyChangesOnlyTheNamed) {
+  Options options;
+  options.r = 7;
+  fields().apply(options, {{"gain", 3.0}});
+  EXPECT_EQ(options.r, 7);
+  EXPECT_EQ(options.gain, 3.0);
+}
+
+TEST(Fields, ErrorsAreOneClearLine) {
+  EXPECT_EQ(error_of({{"r", int64_t{0}}}), "method: r must be an integer from 1 to 256, got 0");
+  EXPECT_EQ(error_of({{"r", "257"}}), "method: r must be an integer from 1 to 256, got 257");
+  EXPECT_EQ(error_of({{"r", "8x"}}), "method: r must be an integer from 1 to 256, got 8x");
+  EXPECT_EQ(error_of({{"r", 8.5}}), "method: r must be an integer from 1 to 256, got 8.5");
+  EXPECT_EQ(error_of({{"r", ""}}), "method: r must be an integer from 1 to 256, got ");
+  EXPECT_EQ(error_of({{"r", true}}), "method: r must be an integer from 1 to 256, got true");
+  EXPECT_EQ(error_of({{"gain", -1.0}}), "method: gain must be a number of at least 0, got -1");
+  EXPECT_EQ(error_of({{"gain", "nan"}}), "method: gain must be a number of at least 0, got nan");
+  EXPECT_EQ(error_of({{"scale", "maybe"}}), "method: scale must be true or false, got maybe");
+  EXPECT_EQ(error_of({{"name", int64_t{3}}}), "method: name must be text, got 3");
+  EXPECT_EQ(error_of({{"combine", "max"}}), "method: combine must be one of mean, sum, got max");
+}
+
+TEST(Fields, UnknownNameNamesTheNearest) {
+  const std::string near = error_of({{"combin", "sum"}});
+  EXPECT_NE(near.find("combin"), std::string::npos) << near;
+  EXPECT_NE(near.find("combine"), std::string::npos) << near;
+  EXPECT_EQ(near.find('\n'), std::string::npos);
+  EXPECT_NE(error_of({{"zzzzzz", int64_t{1}}}), "");
+}
+
+TEST(Fields, ValidateChecksWhatCppSet) {
+  Options options;
+  options.r = 1000;
+  EXPECT_THROW(fields().validate(options), InputError);
+  options.r = 256;
+  fields().validate(options);
+}
+
+TEST(Fields, NearestName) {
+  EXPECT_EQ(nearest_name("sofmax", {"lavo", "softmax", "local"}), "softmax");
+  EXPECT_EQ(nearest_name("locl", {"lavo", "softmax", "local"}), "local");
+  EXPECT_EQ(nearest_name("qqqqqqqq", {"lavo", "softmax", "local"}), "");
+}
+
+}  // namespace
+}  // namespace longspan
