@@ -1,0 +1,73 @@
+#include "longspan/data/dataset.h"
+
+#include <filesystem>
+
+#include "longspan/base/check.h"
+#include "longspan/data/dataset_format.h"
+#include "longspan/data/tokenizer_file.h"
+#include "longspan/io/json.h"
+
+namespace longspan {
+
+namespace {
+
+int64_t integer(const Json& object, const char* key, const std::string& owner) {
+  const auto found = object.find(key);
+  LONGSPAN_CHECK(found != object.end() && found->is_number_unsigned(), owner, ": ", key,
+                 " must be an integer of at least 0");
+  return found->get<int64_t>();
+}
+
+}  // namespace
+
+bool Dataset::is_dataset(const std::string& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(folder + "/" + kDatasetFile, ignored);
+}
+
+Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
+  const std::string path = folder_ + "/" + kDatasetFile;
+  LONGSPAN_CHECK(is_dataset(folder_), folder_, ": is not a data set: there is no ", kDatasetFile);
+  const Json json = load_json(path);
+  LONGSPAN_CHECK(json.is_object(), path, ": expected an object, got ", json.type_name());
+  const int64_t version = integer(json, "format_version", path);
+  LONGSPAN_CHECK(version == kDatasetVersion, path, ": format_version must be ", kDatasetVersion, ", got ", version);
+
+  tokenizer_ = load_tokenizer(folder_);
+  const int64_t stored = integer(json, "vocabulary", path);
+  LONGSPAN_CHECK(stored == vocabulary(), path, ": vocabulary is ", stored, ", but the tokenizer has ", vocabulary());
+  const TokenType type = token_type_for(vocabulary());
+  const auto dtype = json.find("dtype");
+  LONGSPAN_CHECK(dtype != json.end() && dtype->is_string() && dtype->get_ref<const std::string&>() == name_of(type),
+                 path, ": dtype must be ", name_of(type), " for a vocabulary of ", vocabulary());
+
+  const auto splits = json.find("splits");
+  LONGSPAN_CHECK(splits != json.end() && splits->is_object(), path, ": splits must be an object");
+  for (const auto& [name, entry] : splits->items()) {
+    const std::string owner = path + ": split " + name;
+    LONGSPAN_CHECK(name == "train" || name == "valid" || name == "test", owner, ": expected one of train, valid, test");
+    LONGSPAN_CHECK(entry.is_object(), owner, ": expected an object, got ", entry.type_name());
+    const SplitInfo info{integer(entry, "tokens", owner), integer(entry, "source_bytes", owner),
+                         integer(entry, "documents", owner)};
+    TokenFile tokens(folder_ + "/" + name + ".bin", type, vocabulary());
+    LONGSPAN_CHECK(tokens.size() == info.tokens, tokens.path(), ": holds ", tokens.size(), " tokens, but ",
+                   kDatasetFile, " says ", info.tokens);
+    splits_.emplace(name, Split{info, std::move(tokens)});
+  }
+}
+
+std::vector<std::string> Dataset::split_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, split] : splits_) names.push_back(name);
+  return names;
+}
+
+const Dataset::Split& Dataset::find(const std::string& name) const {
+  const auto found = splits_.find(name);
+  if (found != splits_.end()) return found->second;
+  std::string known;
+  for (const auto& split : split_names()) known += (known.empty() ? "" : ", ") + split;
+  throw InputError(str_cat(folder_, ": has no split '", name, "', only: ", known));
+}
+
+}  // namespace longspan

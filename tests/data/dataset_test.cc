@@ -1,0 +1,217 @@
+#include "longspan/data/dataset.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cmath>
+
+#include "longspan/io/json.h"
+#include "tests/io/scratch_folder.h"
+
+namespace longspan {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of_size(int64_t size, int salt) {
+  std::string text(size, '\0');
+  for (int64_t i = 0; i < size; ++i) text[i] = static_cast<char>((i * 31 + i / 256 * 7 + salt) % 256);
+  return text;
+}
+
+class DatasetTest : public ScratchFolder {
+ protected:
+  DatasetOptions options(std::vector<std::string> inputs, std::vector<std::string> held_out = {}) {
+    DatasetOptions out;
+    out.inputs = std::move(inputs);
+    out.held_out = std::move(held_out);
+    out.output = path("set");
+    return out;
+  }
+  std::string refusal(const DatasetOptions& options) {
+    const auto before = names();
+    const std::string text = error_of([&] { write_dataset(options, progress_); });
+    EXPECT_EQ(names(), before) << "something was left behind";
+    return text;
+  }
+  std::string split_text(const Dataset& set, const std::string& split) {
+    const TokenFile& tokens = set.split(split);
+    std::vector<int64_t> values(tokens.size());
+    tokens.copy_to(values.data(), 0, tokens.size());
+    return {values.begin(), values.end()};
+  }
+  NullProgress progress_;
+};
+
+class Recorder final : public Progress {
+ public:
+  void message(std::string_view) override {}
+  void report(const ProgressReport& report) override {
+    EXPECT_GE(report.done, done);
+    EXPECT_LE(report.done, report.total);
+    EXPECT_EQ(report.unit, "bytes");
+    done = report.done;
+    total = report.total;
+    ++calls;
+  }
+  int64_t done = 0;
+  int64_t total = 0;
+  int calls = 0;
+};
+
+TEST_F(DatasetTest, RoundTrip) {
+  // More than one piece of 1 MiB; every byte value.
+  const std::string a = text_of_size(1500000, 1);
+  const std::string b = text_of_size(700000, 2);
+  const std::string c = text_of_size(3000, 3);
+  Recorder recorder;
+  const auto infos = write_dataset(options({put("a", a), put("b", b)}, {put("c", c)}), recorder);
+  EXPECT_EQ(recorder.done, 2203000);
+  EXPECT_EQ(recorder.total, 2203000);
+  EXPECT_GE(recorder.calls, 4);
+
+  const Dataset set(path("set"));
+  const int64_t valid = 44000;  // 2 % of 2,200,000
+  EXPECT_EQ(split_text(set, "train"), a + b.substr(0, b.size() - valid));
+  EXPECT_EQ(split_text(set, "valid"), b.substr(b.size() - valid));
+  EXPECT_EQ(split_text(set, "test"), c);
+  EXPECT_EQ(set.info("train").tokens, 2156000);
+  EXPECT_EQ(set.info("train").source_bytes, 2156000);
+  EXPECT_EQ(set.info("train").documents, 2);
+  EXPECT_EQ(set.info("valid").documents, 1);
+  EXPECT_EQ(set.vocabulary(), 256);
+  EXPECT_EQ(set.tokenizer().name(), "bytes");
+  EXPECT_EQ(set.split_names(), (std::vector<std::string>{"test", "train", "valid"}));
+  EXPECT_EQ(infos.at("test").tokens, 3000);
+  EXPECT_EQ(names(), (std::vector<std::string>{"a", "b", "c", "set"}));
+  EXPECT_TRUE(Dataset::is_dataset(path("set")));
+  EXPECT_FALSE(Dataset::is_dataset(path("a")));
+  EXPECT_FALSE(Dataset::is_dataset(path("none")));
+
+  const Json json = load_json(path("set/dataset.json"));
+  EXPECT_EQ(json["format_version"], Json(1));
+  EXPECT_EQ(json["dtype"], Json("uint8"));
+  EXPECT_EQ(json["splits"]["valid"]["source_bytes"], Json(valid));
+}
+
+TEST_F(DatasetTest, ValidationSpansFilesAndHasAMinimum) {
+  const std::string a = text_of_size(2000, 1);
+  const std::string b = text_of_size(100, 2);
+  write_dataset(options({put("a", a), put("b", b)}), progress_);
+  const Dataset set(path("set"));
+  EXPECT_EQ(split_text(set, "train") + split_text(set, "valid"), a + b);
+  EXPECT_EQ(set.split("valid").size(), kMinimumValidBytes);
+  EXPECT_EQ(set.info("train").documents, 1);
+  EXPECT_EQ(set.info("valid").documents, 2);
+  EXPECT_FALSE(set.has("test"));
+  EXPECT_EQ(error_of([&] { set.split("test"); }), path("set") + ": has no split 'test', only: train, valid");
+}
+
+TEST_F(DatasetTest, CutBetweenFilesLeavesNoEmptyDocument) {
+  const std::string a = text_of_size(1024, 1);
+  write_dataset(options({put("a", a), put("b", a)}), progress_);
+  const Dataset set(path("set"));
+  EXPECT_EQ(set.split("train").size(), 1024);
+  EXPECT_EQ(set.split("valid").size(), 1024);
+  EXPECT_EQ(set.info("train").documents, 1);
+  EXPECT_EQ(set.info("valid").documents, 1);
+}
+
+TEST_F(DatasetTest, InputsThatAreRefused) {
+  const std::string good = put("good", text_of_size(5000, 0));
+  const std::string small = put("small", text_of_size(2047, 0));
+  const std::string empty = put("empty", "");
+  fs::create_directory(path("folder"));
+  fs::create_symlink("good", path("link"));
+  EXPECT_EQ(refusal(options({})), "prepare: no input file given");
+  EXPECT_EQ(refusal(options({good, empty})), empty + ": is empty");
+  EXPECT_EQ(refusal(options({good}, {empty})), empty + ": is empty");
+  EXPECT_EQ(refusal(options({path("none")})), path("none") + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(refusal(options({path("folder")})), path("folder") + ": is a directory, expected a text file");
+  EXPECT_EQ(refusal(options({"/dev/null"})), "/dev/null: is not a regular file");
+  EXPECT_EQ(refusal(options({small})),
+            "prepare: nothing to hold out for validation: the training text has 2047 bytes, at "
+            "least 2048 are needed");
+  EXPECT_EQ(refusal(options({good}, {path("link")})), path("link") + ": is held out and trained on at once");
+  auto wrong = options({good});
+  for (const double fraction : {0.0, -1.0, 0.6, std::nan("")}) {
+    wrong.valid_fraction = fraction;
+    EXPECT_TRUE(refusal(wrong).starts_with("prepare: valid_fraction must be above 0 and at most 0.5, got "))
+        << fraction;
+  }
+  auto nowhere = options({good});
+  nowhere.output = "";
+  EXPECT_EQ(refusal(nowhere), "prepare: no output folder given");
+}
+
+TEST_F(DatasetTest, ExistingOutput) {
+  auto first = options({put("a", text_of_size(5000, 1))});
+  write_dataset(first, progress_);
+  auto second = options({put("b", text_of_size(6000, 2))});
+  EXPECT_EQ(refusal(second), path("set") + ": a data set exists there already");
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - 1024);
+  second.overwrite = true;
+  write_dataset(second, progress_);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - 1024);
+
+  // A folder that is not a data set is never replaced.
+  fs::create_directory(path("home"));
+  put("home/letter", "dear");
+  second.output = path("home");
+  EXPECT_EQ(refusal(second), path("home") + ": exists and is not a data set");
+  EXPECT_EQ(get("home/letter"), "dear");
+  second.output = path("a");
+  EXPECT_EQ(refusal(second), path("a") + ": exists and is not a data set");
+}
+
+TEST_F(DatasetTest, FullDiskLeavesNothing) {
+  const auto before_signal = ::signal(SIGXFSZ, SIG_IGN);
+  const auto wanted = options({put("a", text_of_size(50000, 1))});
+  rlimit before;
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{20000, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  const std::string text = error_of<RunError>([&] { write_dataset(wanted, progress_); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, before_signal);
+  EXPECT_TRUE(text.ends_with("train.bin: cannot be written: File too large")) << text;
+  EXPECT_EQ(names(), std::vector<std::string>{"a"});
+}
+
+TEST_F(DatasetTest, DamagedFolders) {
+  write_dataset(options({put("a", text_of_size(5000, 1))}), progress_);
+  const auto open = [&] { return error_of([&] { Dataset set(path("set")); }); };
+  const std::string json_path = path("set/dataset.json");
+  const std::string good = get("set/dataset.json");
+  const auto changed = [&](auto change) {
+    Json json = parse_json(good, "good");
+    change(json);
+    save_json(json_path, json);
+    const std::string text = open();
+    put("set/dataset.json", good);
+    return text;
+  };
+  EXPECT_EQ(changed([](Json& json) { json["format_version"] = 2; }), json_path + ": format_version must be 1, got 2");
+  EXPECT_EQ(changed([](Json& json) { json.erase("format_version"); }),
+            json_path + ": format_version must be an integer of at least 0");
+  EXPECT_EQ(changed([](Json& json) { json["vocabulary"] = 300; }),
+            json_path + ": vocabulary is 300, but the tokenizer has 256");
+  EXPECT_EQ(changed([](Json& json) { json["dtype"] = "uint16"; }),
+            json_path + ": dtype must be uint8 for a vocabulary of 256");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["tokens"] = 7; }),
+            path("set/train.bin") + ": holds 3976 tokens, but dataset.json says 7");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["../x"] = Json::object(); }),
+            json_path + ": split ../x: expected one of train, valid, test");
+  EXPECT_EQ(changed([](Json& json) { json["splits"] = 3; }), json_path + ": splits must be an object");
+  EXPECT_EQ(changed([](Json& json) { json = Json::array(); }), json_path + ": expected an object, got array");
+  EXPECT_EQ(open(), "");
+  fs::remove(path("set/valid.bin"));
+  EXPECT_EQ(open(), path("set/valid.bin") + ": cannot be opened: No such file or directory");
+  fs::remove(path("set/tokenizer.json"));
+  EXPECT_EQ(open(), path("set/tokenizer.json") + ": cannot be opened: No such file or directory");
+  fs::remove(json_path);
+  EXPECT_EQ(open(), path("set") + ": is not a data set: there is no dataset.json");
+}
+
+}  // namespace
+}  // namespace longspan

@@ -1,0 +1,161 @@
+#include "longspan/io/atomic_file.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "tests/io/scratch_folder.h"
+
+namespace longspan {
+namespace {
+
+namespace fs = std::filesystem;
+using AtomicFileTest = ScratchFolder;
+using AtomicFolderTest = ScratchFolder;
+using Names = std::vector<std::string>;
+
+/// As a disk with `bytes` of room for each file: writes beyond fail with EFBIG.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    handler_ = ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_;
+  void (*handler_)(int);
+};
+
+TEST_F(AtomicFileTest, AppearsAtCommit) {
+  AtomicFile file(path("x"));
+  file.write("one ");
+  file.write("two");
+  EXPECT_FALSE(fs::exists(path("x")));
+  file.commit();
+  EXPECT_EQ(get("x"), "one two");
+  EXPECT_EQ(names(), Names{"x"});
+}
+
+TEST_F(AtomicFileTest, WithoutCommitNothingHappens) {
+  put("x", "old");
+  {
+    AtomicFile file(path("x"));
+    file.write("new");
+  }
+  EXPECT_EQ(get("x"), "old");
+  EXPECT_EQ(names(), Names{"x"});
+}
+
+TEST_F(AtomicFileTest, ReplacesAndKeepsMode) {
+  put("x", "old and longer");
+  ASSERT_EQ(::chmod(path("x").c_str(), 0640), 0);
+  AtomicFile file(path("x"));
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(get("x"), "new");
+  struct stat status;
+  ASSERT_EQ(::stat(path("x").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST_F(AtomicFileTest, TwoWritersAtOnce) {
+  AtomicFile a(path("x"));
+  AtomicFile b(path("x"));
+  a.write("a");
+  b.write("b");
+  b.commit();
+  a.commit();
+  EXPECT_EQ(get("x"), "a");
+  EXPECT_EQ(names(), Names{"x"});
+}
+
+TEST_F(AtomicFileTest, SymbolicLinkStays) {
+  put("target", "old");
+  fs::create_symlink("target", path("link"));
+  AtomicFile file(path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(get("target"), "new");
+}
+
+TEST_F(AtomicFileTest, FullDiskLeavesTheOldFile) {
+  put("x", "old");
+  const std::string large(10000, 'n');
+  {
+    const FileSizeLimit limit(4096);
+    const auto write = [&] {
+      AtomicFile file(path("x"));
+      file.write(large);
+      file.commit();
+    };
+    EXPECT_EQ(error_of<RunError>(write), path("x") + ": cannot be written: File too large");
+  }
+  EXPECT_EQ(get("x"), "old");
+  EXPECT_EQ(names(), Names{"x"});
+}
+
+TEST_F(AtomicFileTest, RefusesWhatIsNoFile) {
+  EXPECT_EQ(error_of([&] { AtomicFile file(folder_); }), folder_ + ": is a directory, expected a file");
+  EXPECT_EQ(error_of([&] { AtomicFile file(path("x/")); }),
+            path("x/") + ": is the name of a directory, expected a file");
+  // A device must not be renamed over, whatever rights the user has.
+  EXPECT_EQ(error_of([&] { AtomicFile file("/dev/full"); }), "/dev/full: is not a regular file");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_EQ(error_of<RunError>([&] { AtomicFile file(path("no/x")); }),
+            path("no/x") + ": cannot be written: No such file or directory");
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(AtomicFolderTest, AppearsAtCommit) {
+  AtomicFolder folder(path("d"), false);
+  std::ofstream(folder / "x") << "1";
+  EXPECT_FALSE(fs::exists(path("d")));
+  folder.commit();
+  EXPECT_EQ(names(), Names{"d"});
+  EXPECT_EQ(get("d/x"), "1");
+}
+
+TEST_F(AtomicFolderTest, WithoutCommitNothingHappens) {
+  {
+    AtomicFolder folder(path("d"), false);
+    std::ofstream(folder / "x") << "1";
+  }
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(AtomicFolderTest, ExistingFolder) {
+  fs::create_directory(path("d"));
+  AtomicFolder(path("d/"), false).commit();  // an empty one may be used
+  put("d/x", "old");
+  EXPECT_EQ(error_of([&] { AtomicFolder folder(path("d"), false); }), path("d") + ": exists already");
+  {
+    AtomicFolder folder(path("d"), true);
+    std::ofstream(folder / "y") << "new";
+    EXPECT_EQ(get("d/x"), "old");
+    folder.commit();
+  }
+  EXPECT_EQ(get("d/y"), "new");
+  EXPECT_FALSE(fs::exists(path("d/x")));
+  EXPECT_EQ(names(), Names{"d"});
+  put("f", "");
+  EXPECT_EQ(error_of([&] { AtomicFolder folder(path("f"), true); }), path("f") + ": exists and is not a folder");
+}
+
+TEST_F(AtomicFolderTest, FilledMeanwhile) {
+  AtomicFolder folder(path("d"), false);
+  fs::create_directory(path("d"));
+  put("d/x", "of someone else");
+  EXPECT_EQ(error_of<RunError>([&] { folder.commit(); }), path("d") + ": cannot be put in place: Directory not empty");
+  EXPECT_EQ(get("d/x"), "of someone else");
+}
+
+}  // namespace
+}  // namespace longspan
