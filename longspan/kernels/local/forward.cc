@@ -1,0 +1,224 @@
+#include "longspan/kernels/local/local.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "longspan/kernels/local/forward.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "longspan/kernels/local/band-inl.h"
+#include "longspan/kernels/local/units.h"
+#include "longspan/simd/math-inl.h"
+#include "longspan/simd/panel-inl.h"
+
+#ifndef LONGSPAN_KERNELS_LOCAL_FORWARD_SCRATCH_
+#define LONGSPAN_KERNELS_LOCAL_FORWARD_SCRATCH_
+namespace longspan::kernels {
+/// Scratch of one worker.
+template <class T>
+struct ForwardScratch {
+  Scratch<T> keys, values, distances;                       ///< of the unit
+  Scratch<T> query_rows, query_columns, weights, out_rows;  ///< of the tile
+};
+}  // namespace longspan::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace longspan::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+namespace panel = simd::HWY_NAMESPACE;
+
+/// Scores of one tile, transposed: weights[key - first_block][lane] = log2(e) a_ij, -infinity where the lane does not
+/// see the key; returns their maxima by lane.
+template <class T, class V, int kVectors>
+HWY_INLINE void score_tile(const Tile& tile, const DistanceScores<T>& distances, T scale, const T* keys,
+                           int64_t chunk_stride, int64_t width, const T* columns, T* weights, V (&maxima)[kVectors]) {
+  const TileTag<T> d;
+  constexpr int N = panel::Blocking<T>::lanes;
+  const V minus_infinity = hn::Set(d, -std::numeric_limits<T>::infinity());
+  const V scales = hn::Set(d, scale);
+  for (int v = 0; v < kVectors; ++v) maxima[v] = minus_infinity;
+  const int64_t first = tile.first_block();
+  for (int64_t block = first; block < tile.last_key(); block += kLocalTile) {
+    const bool whole = tile.whole(block);
+    for (int64_t j = block; j < block + kLocalTile; j += panel::Blocking<T>::dot_rows) {
+      const T* positions = distances.at(tile.start - j);
+      T* to = weights + (j - first) * kLocalTile;
+      const T* rows = keys + (j - first) * kPanelWidth;
+      if (whole) {
+        panel::dot_block(rows, chunk_stride, width, columns, [&](int r, int v, V sum) HWY_ATTR {
+          const V score = hn::MulAdd(sum, scales, hn::LoadU(d, positions - r + v * N));
+          hn::Store(score, d, to + r * kLocalTile + v * N);
+          maxima[v] = hn::Max(maxima[v], score);
+        });
+      } else {
+        const int64_t left = tile.keys - j;
+        panel::dot_block(rows, chunk_stride, width, columns, [&](int r, int v, V sum) HWY_ATTR {
+          const V position = hn::LoadU(d, positions - r + v * N);
+          // A select: a key that is not seen may be NaN.
+          const V score = r < left ? hn::IfThenElse(hn::Eq(position, minus_infinity), minus_infinity,
+                                                    hn::MulAdd(sum, scales, position))
+                                   : minus_infinity;
+          hn::Store(score, d, to + r * kLocalTile + v * N);
+          maxima[v] = hn::Max(maxima[v], score);
+        });
+      }
+    }
+  }
+}
+
+/// out_rows[lane] = sum over keys of weights[key][lane] values[key]. `exact`: each lane alone over the very keys that
+/// it sees, because a value that is not finite times a weight of zero is not zero.
+template <class T>
+HWY_INLINE void mix_values(const Tile& tile, bool exact, const T* weights, const T* values, int64_t chunk_stride,
+                           int64_t width, T* out_rows) {
+  constexpr int kRows = panel::Blocking<T>::updated_rows;
+  constexpr int64_t kOutStride = kLocalTile * kPanelWidth;
+  const int64_t first = tile.first_block();
+  if (exact) {
+    for (int64_t lane = tile.live; lane < tile.live_end; ++lane)
+      panel::update_rows<1, 1, kLocalTile, true>(weights + lane, values, chunk_stride, tile.key_begin(lane) - first,
+                                                 tile.key_end(lane) - first, width, out_rows + lane * kPanelWidth,
+                                                 kOutStride);
+    return;
+  }
+  for (int64_t lane = 0; lane < tile.live_end; lane += kRows) {
+    if (lane + kRows <= tile.live) continue;
+    const int64_t begin = std::max(tile.key_begin(lane), tile.first_key());
+    const int64_t end = std::min(tile.key_end(lane + kRows - 1), tile.last_key());
+    panel::update_rows<kRows, 1, kLocalTile, true>(weights + lane, values, chunk_stride, begin - first, end - first,
+                                                   width, out_rows + lane * kPanelWidth, kOutStride);
+  }
+}
+
+template <class T>
+void forward_unit(const LocalForward<T>& params, const LocalUnit& unit, ForwardScratch<T>& scratch) {
+  const TileTag<T> d;
+  using V = hn::Vec<TileTag<T>>;
+  constexpr int N = panel::Blocking<T>::lanes;
+  constexpr int kVectors = panel::Blocking<T>::tile_vectors;
+  constexpr int64_t kTileStride = kLocalTile * kPanelWidth;
+
+  const int64_t keys = params.keys.size(unit.sequence);
+  const int64_t offset = query_offset(params, unit.sequence);
+  const int64_t first_query = std::max(unit.first, offset);
+  const Reach reach = clamped_reach(params, keys);
+  const RowsView<const T> q = params.queries.at(params.q, unit.sequence, unit.head);
+  const RowsView<const T> k = params.keys.at(params.k, unit.sequence, unit.head);
+  const RowsView<const T> v = params.keys.at(params.v, unit.sequence, unit.head);
+  const RowsView<T> out = params.queries.at(params.out, unit.sequence, unit.head);
+  const RowsView<T> lse = params.queries.at(params.lse, unit.sequence, unit.head);
+  const int64_t width = params.width, value_width = params.value_width;
+
+  const int64_t base = std::max<int64_t>(first_query - reach.left, 0) / kLocalTile * kLocalTile;
+  const int64_t key_end = std::min(unit.last + reach.right, keys);
+  const Ring ring = Ring::whole(base, key_end);  // sums over the keys of a tile run through adjacent rows
+  const int64_t chunk_stride = ring.chunk_stride();
+  PackedRows<T> packed_keys(k, width, key_end, ring, scratch.keys.reserve(panel::chunk_count(width) * chunk_stride));
+  PackedRows<T> packed_values(v, value_width, key_end, ring,
+                              scratch.values.reserve(panel::chunk_count(value_width) * chunk_stride));
+
+  const DistanceScores<T> distances(params, unit.head, reach,
+                                    scratch.distances.reserve(DistanceScores<T>::size(reach)));
+  T* query_rows = scratch.query_rows.reserve(panel::chunk_count(width) * kTileStride);
+  T* columns = scratch.query_columns.reserve(panel::round_up(width, kLocalTile) * kLocalTile);
+  T* weights = scratch.weights.reserve((reach.left + reach.right + 3 * kLocalTile) * kLocalTile);
+  T* out_rows = scratch.out_rows.reserve(panel::chunk_count(value_width) * kTileStride);
+  const T scale = static_cast<T>(params.scale * panel::kLog2E);
+  const V zero = hn::Zero(d);
+
+  for (int64_t start = first_query / kLocalTile * kLocalTile; start < unit.last; start += kLocalTile) {
+    const Tile tile = make_tile(reach, keys, first_query, unit.last, start);
+    const int64_t row = start + tile.live - offset;  // of the first live lane
+    panel::zero_rows(width, tile.live, query_rows, kTileStride, 0);
+    panel::pack_rows(q.data + row * q.row_stride, q.row_stride, width, tile.live_end - tile.live, query_rows,
+                     kTileStride, tile.live);
+    panel::zero_rows(width, kLocalTile - tile.live_end, query_rows, kTileStride, tile.live_end);
+    panel::transpose_tile(query_rows, kTileStride, width, columns);
+    packed_keys.pack_until(tile.last_key());
+    packed_values.pack_until(tile.last_key());
+    packed_keys.prefetch();
+
+    const int64_t first = tile.first_block();
+    V maxima[kVectors], sums[kVectors];
+    score_tile<T>(tile, distances, scale, packed_keys.row(first), chunk_stride, width, columns, weights, maxima);
+    packed_values.prefetch();
+    // A lane without a finite score keeps weights of zero: e^(-infinity - 0).
+    for (int i = 0; i < kVectors; ++i) {
+      maxima[i] = hn::IfThenZeroElse(hn::Eq(maxima[i], hn::Set(d, -std::numeric_limits<T>::infinity())), maxima[i]);
+      sums[i] = zero;
+    }
+    T* end = weights + (panel::round_up(tile.last_key(), kLocalTile) - first) * kLocalTile;
+    for (T* weight = weights; weight < end; weight += kLocalTile) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kVectors; ++i) {
+        const V e = panel::Exp2(d, hn::Sub(hn::Load(d, weight + i * N), maxima[i]));
+        hn::Store(e, d, weight + i * N);
+        sums[i] = hn::Add(sums[i], e);
+      }
+    }
+    const int64_t next = std::min(start + kLocalTile, unit.last);
+    panel::prefetch_rows(q.data + (next - offset) * q.row_stride, q.row_stride, width,
+                         std::min(kLocalTile, unit.last - next));
+    mix_values(tile, !packed_values.finite(), weights, packed_values.row(first), chunk_stride, value_width, out_rows);
+
+    HWY_ALIGN T inverse[kLocalTile];
+    HWY_ALIGN T log_sum[kLocalTile];
+    for (int i = 0; i < kVectors; ++i) {
+      const auto none = hn::Eq(sums[i], zero);
+      hn::Store(hn::IfThenZeroElse(none, hn::Div(hn::Set(d, T(1)), sums[i])), d, inverse + i * N);
+      const V log = hn::MulAdd(maxima[i], hn::Set(d, static_cast<T>(panel::kLn2)), panel::Log(d, sums[i]));
+      hn::Store(hn::IfThenElse(none, hn::Set(d, -std::numeric_limits<T>::infinity()), log), d, log_sum + i * N);
+    }
+    for (int64_t lane = tile.live; lane < tile.live_end; ++lane) {
+      const int64_t i = start + lane - offset;
+      panel::store_row(out_rows, kTileStride, lane, value_width, inverse[lane], out.data + i * out.row_stride);
+      lse.data[i * lse.row_stride] = log_sum[lane];
+    }
+  }
+}
+
+void forward_unit_float(const LocalForward<float>& params, const LocalUnit& unit, ForwardScratch<float>& scratch) {
+  forward_unit(params, unit, scratch);
+}
+void forward_unit_double(const LocalForward<double>& params, const LocalUnit& unit, ForwardScratch<double>& scratch) {
+  forward_unit(params, unit, scratch);
+}
+
+}  // namespace longspan::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "longspan/simd/target.h"
+
+namespace longspan::kernels {
+namespace {
+
+HWY_EXPORT(forward_unit_float);
+HWY_EXPORT(forward_unit_double);
+
+/// Query positions of a unit. A row's bits do not depend on it.
+constexpr int64_t kForwardUnit = 256;
+
+template <class T, class UnitFunction>
+void run_forward(const LocalForward<T>& params, const Parallel& parallel, UnitFunction unit_function) {
+  check_local(params);
+  const LocalUnits units(params, kForwardUnit, true);
+  std::vector<ForwardScratch<T>> scratch(static_cast<std::size_t>(parallel.workers()));
+  parallel.run(units.count(), [&](int64_t index, int worker) {
+    unit_function(params, units[index], scratch[static_cast<std::size_t>(worker)]);
+  });
+}
+
+}  // namespace
+
+void local_forward(const LocalForward<float>& params, const Parallel& parallel) {
+  simd::ensure_target();
+  run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(forward_unit_float));
+}
+void local_forward(const LocalForward<double>& params, const Parallel& parallel) {
+  simd::ensure_target();
+  run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(forward_unit_double));
+}
+
+}  // namespace longspan::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,260 @@
+// Panels: rows packed for register-blocked products, the transposition of a tile, and the two products.
+//
+// A panel holds rows of any width as chunks of kPanelWidth columns, [chunk][row][kPanelWidth]: the row stride is a
+// compile-time constant, so a product addresses many rows from one register, and every load is aligned. Columns behind
+// the width are zero up to the next full vector. A tile is kTile rows; its transpose is [column][kTile].
+//
+// Every element of a product is one chain of fused multiply-adds in ascending order of the reduction index, starting
+// from zero (or from what stands in the destination): its bits do not depend on which block it was computed in.
+//
+// Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
+#if defined(LONGSPAN_SIMD_PANEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LONGSPAN_SIMD_PANEL_INL_H_
+#undef LONGSPAN_SIMD_PANEL_INL_H_
+#else
+#define LONGSPAN_SIMD_PANEL_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "longspan/simd/tail-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace longspan::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr int64_t kTile = 16;
+inline constexpr int64_t kPanelWidth = 64;
+
+/// The widest vector of the target, at most one tile.
+template <class T>
+using TileTag = hn::CappedTag<T, kTile>;
+
+/// Blocking by registers: 32 of them from AVX-512 on, else 16.
+inline constexpr int kAccumulators = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+template <class T>
+struct Blocking {
+  static constexpr int lanes = static_cast<int>(HWY_MAX_BYTES < kTile * sizeof(T) ? HWY_MAX_BYTES / sizeof(T) : kTile);
+  static constexpr int tile_vectors = static_cast<int>(kTile) / lanes;  ///< vectors of a transposed row
+  static constexpr int panel_vectors = static_cast<int>(kPanelWidth) / lanes;
+  static constexpr int dot_rows = kAccumulators / tile_vectors > 0 ? kAccumulators / tile_vectors : 1;
+  static constexpr int updated_rows = 4;
+  static constexpr int update_vectors = kAccumulators / updated_rows;
+};
+
+constexpr int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+constexpr int64_t chunk_count(int64_t width) { return (width + kPanelWidth - 1) / kPanelWidth; }
+/// Columns of `chunk` that exist.
+constexpr int64_t chunk_width(int64_t width, int64_t chunk) {
+  const int64_t left = width - chunk * kPanelWidth;
+  return left < kPanelWidth ? left : kPanelWidth;
+}
+
+/// Packs `count` rows of `width` columns at `source` into rows [row, row + count) of a panel whose chunks are
+/// `chunk_stride` elements apart. Returns whether all elements are finite.
+template <class T>
+HWY_INLINE bool pack_rows(const T* source, int64_t row_stride, int64_t width, int64_t count, T* panel,
+                          int64_t chunk_stride, int64_t row) {
+  const TileTag<T> d;
+  constexpr int64_t N = Blocking<T>::lanes;
+  const auto zero = hn::Zero(d);
+  auto check = zero;  // x * 0 is 0 unless x is infinite or NaN
+  for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk) {
+    const int64_t columns = chunk_width(width, chunk);
+    const int64_t full = columns / N * N;
+    for (int64_t r = 0; r < count; ++r) {
+      const T* from = source + r * row_stride + chunk * kPanelWidth;
+      T* to = panel + chunk * chunk_stride + (row + r) * kPanelWidth;
+      int64_t c = 0;
+      for (; c < full; c += N) {
+        const auto x = hn::LoadU(d, from + c);
+        check = hn::MulAdd(x, zero, check);
+        hn::Store(x, d, to + c);
+      }
+      if (c < columns) {
+        const auto x = LoadN(d, from + c, columns - full);
+        check = hn::MulAdd(x, zero, check);
+        hn::Store(x, d, to + c);
+      }
+    }
+  }
+  return hn::AllTrue(d, hn::Eq(check, zero));
+}
+
+/// Asks for `count` rows of `width` columns ahead of their use: rows of one head lie far apart in a [row, head, width]
+/// tensor, where the processor's own prefetching does not follow.
+template <class T>
+HWY_INLINE void prefetch_rows(const T* source, int64_t row_stride, int64_t width, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t c = 0; c < width; c += kLine) hwy::Prefetch(source + r * row_stride + c);
+}
+
+/// Zeros in rows [row, row + count) of a panel, up to the vector that holds the last column.
+template <class T>
+HWY_INLINE void zero_rows(int64_t width, int64_t count, T* panel, int64_t chunk_stride, int64_t row) {
+  const TileTag<T> d;
+  constexpr int64_t N = Blocking<T>::lanes;
+  for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk)
+    for (int64_t r = row; r < row + count; ++r)
+      for (int64_t c = 0; c < chunk_width(width, chunk); c += N)
+        hn::Store(hn::Zero(d), d, panel + chunk * chunk_stride + r * kPanelWidth + c);
+}
+
+/// Writes row `row` of a panel times `factor` to `target`. Zeros come out as +0: a masked product may have left -0
+/// where a shorter chain would leave +0, and bits must not tell.
+template <class T>
+HWY_INLINE void store_row(const T* panel, int64_t chunk_stride, int64_t row, int64_t width, T factor, T* target) {
+  const TileTag<T> d;
+  constexpr int64_t N = Blocking<T>::lanes;
+  const auto scale = hn::Set(d, factor);
+  const auto zero = hn::Zero(d);
+  for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk) {
+    const T* from = panel + chunk * chunk_stride + row * kPanelWidth;
+    T* to = target + chunk * kPanelWidth;
+    const int64_t columns = chunk_width(width, chunk);
+    int64_t c = 0;
+    for (; c + N <= columns; c += N) hn::StoreU(hn::MulAdd(hn::Load(d, from + c), scale, zero), d, to + c);
+    if (c < columns) {
+      const auto tail = hn::FirstN(d, static_cast<size_t>(columns - c));
+      hn::BlendedStore(hn::MulAdd(hn::Load(d, from + c), scale, zero), tail, d, to + c);
+    }
+  }
+}
+
+/// Transposes the first kTile rows of a panel: columns[c][r] for every c < width (and zeros behind it, up to a full
+/// 16-byte group), c running over all chunks.
+template <class T>
+HWY_INLINE void transpose_tile(const T* panel, int64_t chunk_stride, int64_t width, T* columns) {
+  const TileTag<T> d;
+  using V = hn::Vec<TileTag<T>>;
+  constexpr int kGroup = 16 / sizeof(T);  // columns that one 128-bit block holds
+  constexpr int N = Blocking<T>::lanes;
+  constexpr int kBlocks = N / kGroup;
+  for (int64_t c = 0; c < width; c += kGroup) {
+    const T* from = panel + c / kPanelWidth * chunk_stride + c % kPanelWidth;
+    T* to = columns + c * kTile;
+    for (int v = 0; v < Blocking<T>::tile_vectors; ++v) {
+      const T* rows = from + v * N * kPanelWidth;
+      // a[r] holds, in block b, the group of row b * kGroup + r.
+      V a[kGroup];
+      for (int r = 0; r < kGroup; ++r) {
+        a[r] = hn::LoadDup128(d, rows + r * kPanelWidth);
+        for (int b = 1; b < kBlocks; ++b)
+          a[r] =
+              hn::IfThenElse(hn::FirstN(d, b * kGroup), a[r], hn::LoadDup128(d, rows + (b * kGroup + r) * kPanelWidth));
+      }
+      if constexpr (kGroup == 4) {
+        const V even_low = hn::InterleaveLower(d, a[0], a[2]), even_high = hn::InterleaveUpper(d, a[0], a[2]);
+        const V odd_low = hn::InterleaveLower(d, a[1], a[3]), odd_high = hn::InterleaveUpper(d, a[1], a[3]);
+        hn::Store(hn::InterleaveLower(d, even_low, odd_low), d, to + v * N);
+        hn::Store(hn::InterleaveUpper(d, even_low, odd_low), d, to + v * N + kTile);
+        hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, to + v * N + 2 * kTile);
+        hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, to + v * N + 3 * kTile);
+      } else {
+        hn::Store(hn::InterleaveLower(d, a[0], a[1]), d, to + v * N);
+        hn::Store(hn::InterleaveUpper(d, a[0], a[1]), d, to + v * N + kTile);
+      }
+    }
+  }
+}
+
+/// Products of dot_rows panel rows with a transposed tile: calls `use(row, v, sum)` for row < dot_rows and each vector
+/// v of the tile, sum[lane] = sum over c < width of rows[row][c] * columns[c][v * lanes + lane].
+template <class T, class Use>
+HWY_INLINE void dot_block(const T* rows, int64_t chunk_stride, int64_t width, const T* columns, const Use& use) {
+  const TileTag<T> d;
+  using V = hn::Vec<TileTag<T>>;
+  constexpr int kRows = Blocking<T>::dot_rows;
+  constexpr int kVectors = Blocking<T>::tile_vectors;
+  constexpr int N = Blocking<T>::lanes;
+  V sum[kRows * kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows * kVectors; ++i) sum[i] = hn::Zero(d);
+  for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk) {
+    const T* a = rows + chunk * chunk_stride;
+    const T* end = a + chunk_width(width, chunk);
+#pragma GCC unroll 2
+    for (; a < end; ++a, columns += kTile) {
+      V column[kVectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) column[v] = hn::Load(d, columns + v * N);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const V x = hn::Set(d, a[r * kPanelWidth]);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sum[r * kVectors + v] = hn::MulAdd(x, column[v], sum[r * kVectors + v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) use(r, v, sum[r * kVectors + v]);
+  }
+}
+
+/// c[r][columns of kVectors vectors] += sum over k in [first, last) of a[r * kRowStride + k * kStride] * b[k][...], for
+/// kRows rows; b and c are panel rows. kFresh starts from zero instead of c.
+template <int kRows, int kVectors, int kRowStride, int kStride, bool kFresh, class T>
+HWY_INLINE void update_block(const T* a, const T* b, int64_t first, int64_t last, T* c) {
+  const TileTag<T> d;
+  using V = hn::Vec<TileTag<T>>;
+  constexpr int N = Blocking<T>::lanes;
+  V sum[kRows * kVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      sum[r * kVectors + v] = kFresh ? hn::Zero(d) : hn::Load(d, c + r * kPanelWidth + v * N);
+  }
+  const T* end = b + last * kPanelWidth;
+  a += first * kStride;
+  b += first * kPanelWidth;
+#pragma GCC unroll 2
+  for (; b < end; b += kPanelWidth, a += kStride) {
+    V row[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) row[v] = hn::Load(d, b + v * N);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const V x = hn::Set(d, a[r * kRowStride]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r * kVectors + v] = hn::MulAdd(x, row[v], sum[r * kVectors + v]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) hn::Store(sum[r * kVectors + v], d, c + r * kPanelWidth + v * N);
+  }
+}
+
+/// update_block over the first `columns` columns (rounded up to whole vectors) of one chunk.
+template <int kRows, int kRowStride, int kStride, bool kFresh, class T>
+HWY_INLINE void update_chunk(const T* a, const T* b, int64_t first, int64_t last, int64_t columns, T* c) {
+  constexpr int64_t N = Blocking<T>::lanes;
+  constexpr int kVectors = Blocking<T>::update_vectors;
+  int64_t at = 0;
+  for (; at + (kVectors - 1) * N < columns; at += kVectors * N)
+    update_block<kRows, kVectors, kRowStride, kStride, kFresh>(a, b + at, first, last, c + at);
+  for (; at < columns; at += N) update_block<kRows, 1, kRowStride, kStride, kFresh>(a, b + at, first, last, c + at);
+}
+
+/// c[r][:] += sum over k in [first, last) of a[r * kRowStride + k * kStride] * b[k][:] for kRows rows of `width`
+/// columns; b and c are panels with the given chunk strides. kFresh starts from zero instead of c.
+template <int kRows, int kRowStride, int kStride, bool kFresh, class T>
+HWY_INLINE void update_rows(const T* a, const T* b, int64_t b_chunk_stride, int64_t first, int64_t last, int64_t width,
+                            T* c, int64_t c_chunk_stride) {
+  for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk)
+    update_chunk<kRows, kRowStride, kStride, kFresh>(a, b + chunk * b_chunk_stride, first, last,
+                                                     chunk_width(width, chunk), c + chunk * c_chunk_stride);
+}
+
+}  // namespace longspan::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

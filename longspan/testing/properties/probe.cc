@@ -1,0 +1,161 @@
+#include "longspan/testing/properties/probe.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace longspan::testing {
+
+Probe::Probe(const Subject& subject, const PropertyOptions& options)
+    : options_(options), dtype_(subject.dtype), generator_(at::detail::createCPUGenerator(options.seed)) {
+  torch::manual_seed(options.seed);
+  module_ = subject.make();
+  module_->to(dtype_);
+  // Biases and tables that start at a special value would hide faults in the terms they multiply. The basis keeps its orthogonal rows.
+  at::NoGradGuard no_grad;
+  for (auto& parameter : module_->named_parameters())
+    if (parameter.key().find("basis") == std::string::npos) parameter.value().add_(random(parameter.value().sizes()), 0.1);
+}
+
+at::Tensor Probe::random(at::IntArrayRef sizes) {
+  return at::randn(sizes, generator_, at::TensorOptions().dtype(dtype_));
+}
+
+int64_t Probe::source_width() const {
+  const auto& sizes = module_->sizes();
+  return sizes.source_width > 0 ? sizes.source_width : sizes.width;
+}
+
+at::Tensor Probe::source() { return random({options_.batch, options_.source_length, source_width()}); }
+
+Outcome run(Probe& probe, const at::Tensor& x, nn::AttentionInputs inputs, const at::Tensor& weight) {
+  auto& module = probe.module();
+  module.zero_grad();
+  const auto leaf = x.detach().requires_grad_();
+  at::Tensor source;
+  if (inputs.source) {
+    source = inputs.source->detach().requires_grad_();
+    inputs.source = source;
+  }
+  Outcome out;
+  out.y = module.forward(leaf, inputs);
+  if (out.y.numel() > 0 || x.numel() > 0) {
+    out.y.backward(weight);
+    out.dx = leaf.grad();
+    if (source.defined()) out.dsource = source.grad();
+    for (auto& parameter : module.named_parameters())
+      if (parameter.value().grad().defined()) out.dparameters[parameter.key()] = parameter.value().grad().clone();
+  }
+  out.y = out.y.detach();
+  module.zero_grad();
+  return out;
+}
+
+double equality_bound(const nn::Attention& attention, at::ScalarType dtype, int64_t length, double scale) {
+  const double roundoff = dtype == at::kDouble ? 0x1p-53 : 0x1p-24;
+  const double width = static_cast<double>(attention.sizes().width);
+  const double head_width = static_cast<double>(attention.sizes().head_width());
+  // Projections before and after (2 E), scores (2 D through the softmax), the weighted mean (grows like log n in practice; its
+  // worst case n is bounded by the weights summing to 1), both sides of the comparison (2).
+  const double terms = 2 * width + 2 * head_width + std::sqrt(static_cast<double>(length)) + 16;
+  return 2 * terms * roundoff * scale;
+}
+
+Verdict::Verdict(std::string subject, std::string property) {
+  result_.subject = std::move(subject);
+  result_.property = std::move(property);
+}
+
+void Verdict::fail(const std::string& what) {
+  result_.passed = false;
+  result_.detail += (result_.detail.empty() ? "" : "; ") + what;
+}
+
+namespace {
+
+std::string place(const at::Tensor& like, int64_t flat) {
+  std::ostringstream out;
+  out << '[';
+  int64_t rest = like.numel();
+  for (int64_t d = 0; d < like.dim(); ++d) {
+    rest /= like.size(d);
+    out << (d ? ", " : "") << flat / rest;
+    flat %= rest;
+  }
+  out << ']';
+  return out.str();
+}
+
+bool same_shape(Verdict& verdict, const std::string& what, const at::Tensor& actual, const at::Tensor& expected) {
+  if (!actual.defined() || !expected.defined()) {
+    if (actual.defined() != expected.defined()) verdict.fail(what + ": one side is undefined");
+    return false;
+  }
+  if (actual.sizes() != expected.sizes()) {
+    std::ostringstream out;
+    out << what << ": shape " << actual.sizes() << ", expected " << expected.sizes();
+    verdict.fail(out.str());
+    return false;
+  }
+  return actual.numel() > 0;
+}
+
+}  // namespace
+
+void Verdict::same_bits(const std::string& what, const at::Tensor& actual, const at::Tensor& expected) {
+  if (!same_shape(*this, what, actual, expected)) return;
+  const auto differs = (actual != expected).logical_and((actual.isnan().logical_and(expected.isnan())).logical_not()).flatten();
+  if (!differs.any().item<bool>()) return;
+  const int64_t first = differs.nonzero()[0].item<int64_t>();
+  std::ostringstream out;
+  out.precision(17);
+  out << what << ": " << differs.sum().item<int64_t>() << " of " << differs.numel() << " differ in their bits, first at "
+      << place(actual, first) << ": got " << actual.flatten()[first].item<double>() << ", expected "
+      << expected.flatten()[first].item<double>();
+  fail(out.str());
+}
+
+void Verdict::close(const std::string& what, const at::Tensor& actual, const at::Tensor& expected,
+                    const nn::Attention& attention, double floor) {
+  if (!same_shape(*this, what, actual, expected)) return;
+  const double magnitude = std::max(floor, expected.abs().max().item<double>());
+  const int64_t length = expected.dim() >= 2 ? expected.size(-2) : 1;
+  const double bound = equality_bound(attention, expected.scalar_type(), length, magnitude);
+  const auto error = (actual - expected).abs().flatten().to(at::kDouble);
+  const auto misses = (error <= bound).logical_not();  // NaN misses
+  if (!misses.any().item<bool>()) return;
+  const int64_t worst = error.nan_to_num(INFINITY, INFINITY).argmax().item<int64_t>();
+  std::ostringstream out;
+  out.precision(9);
+  out << what << ": " << misses.sum().item<int64_t>() << " of " << error.numel() << " outside " << bound << ", worst at "
+      << place(actual, worst) << ": got " << actual.flatten()[worst].item<double>() << ", expected "
+      << expected.flatten()[worst].item<double>();
+  fail(out.str());
+}
+
+void Verdict::zero(const std::string& what, const at::Tensor& actual) {
+  if (!actual.defined() || actual.numel() == 0) return;
+  if ((actual == 0).all().item<bool>()) return;
+  fail(what + ": expected zeros");
+}
+
+void Verdict::close(const std::string& what, const Outcome& actual, const Outcome& expected, const nn::Attention& attention) {
+  close(what + ", output", actual.y, expected.y, attention);
+  close(what + ", gradient of x", actual.dx, expected.dx, attention);
+  close(what + ", gradient of source", actual.dsource, expected.dsource, attention);
+  for (const auto& [name, gradient] : expected.dparameters) {
+    const auto found = actual.dparameters.find(name);
+    // A parameter's gradient is a sum over every token, each of which may be rounded on its own.
+    const double tokens = static_cast<double>(std::max<int64_t>(expected.y.numel() / std::max<int64_t>(1, expected.y.size(-1)), 1));
+    if (found == actual.dparameters.end()) {
+      fail(what + ", gradient of " + name + ": missing");
+    } else {
+      close(what + ", gradient of " + name, found->second, gradient, attention, std::sqrt(tokens));
+    }
+  }
+}
+
+}  // namespace longspan::testing

@@ -1,0 +1,306 @@
+#include "tests/kernels/local_case.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <sstream>
+
+#include "longspan/testing/compare.h"
+
+namespace longspan::testing {
+namespace {
+
+std::vector<int64_t> starts_of(const std::vector<int64_t>& rows) {
+  std::vector<int64_t> starts(1, 0);
+  for (const int64_t count : rows) starts.push_back(starts.back() + count);
+  return starts;
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) result = std::max(result, std::abs(value));
+  return result;
+}
+
+}  // namespace
+
+std::string LocalShape::describe() const {
+  std::ostringstream out;
+  out << "queries";
+  for (const int64_t count : queries) out << " " << count;
+  out << ", keys";
+  for (const int64_t count : keys) out << " " << count;
+  out << ", heads " << heads << ", width " << width << ", value width " << value_width << ", reaches " << reach_left
+      << " " << reach_right << ", table " << static_cast<int>(table) << " + " << table_margin << ", packed " << packed
+      << ", heads inside " << heads_inside << ", padding " << padding << ", shift " << shift << ", seed " << seed;
+  return out.str();
+}
+
+LocalShape self_shape(int64_t length, int64_t reach_left, int64_t reach_right) {
+  LocalShape shape;
+  shape.queries = shape.keys = {length};
+  shape.reach_left = reach_left;
+  shape.reach_right = reach_right;
+  return shape;
+}
+
+template <class T>
+LocalTensor<T>::LocalTensor(const LocalShape& shape, const std::vector<int64_t>& rows, int64_t width)
+    : packed_(shape.packed),
+      rows_(rows),
+      starts_(starts_of(rows)),
+      heads_(shape.heads),
+      width_(width),
+      shift_(shape.shift) {
+  const int64_t axis = packed_ ? starts_.back() : (rows.empty() ? 0 : rows[0]);
+  const int64_t row = width + shape.padding;
+  row_stride_ = shape.heads_inside ? heads_ * row : row;
+  head_stride_ = shape.heads_inside ? row : axis * row;
+  sequence_stride_ = axis * heads_ * row;
+  const int64_t sequences = packed_ ? 1 : static_cast<int64_t>(rows.size());
+  memory_.assign(static_cast<std::size_t>(sequences * sequence_stride_ + shift_), std::numeric_limits<T>::quiet_NaN());
+}
+
+template <class T>
+RowsView<T> LocalTensor<T>::view() {
+  return {memory_.data() + shift_, sequence_stride_, head_stride_, row_stride_};
+}
+template <class T>
+RowsView<const T> LocalTensor<T>::const_view() const {
+  return {memory_.data() + shift_, sequence_stride_, head_stride_, row_stride_};
+}
+template <class T>
+const T* LocalTensor<T>::row(int64_t s, int64_t h, int64_t i) const {
+  return packed_ ? const_view().row(0, h, starts_[static_cast<std::size_t>(s)] + i) : const_view().row(s, h, i);
+}
+template <class T>
+T* LocalTensor<T>::row(int64_t s, int64_t h, int64_t i) {
+  return const_cast<T*>(static_cast<const LocalTensor&>(*this).row(s, h, i));
+}
+template <class T>
+std::vector<T> LocalTensor<T>::block(int64_t s, int64_t h) const {
+  std::vector<T> out;
+  for (int64_t i = 0; i < rows_[static_cast<std::size_t>(s)]; ++i)
+    out.insert(out.end(), row(s, h, i), row(s, h, i) + width_);
+  return out;
+}
+template <class T>
+std::vector<double> LocalTensor<T>::block_double(int64_t s, int64_t h) const {
+  const std::vector<T> values = block(s, h);
+  return {values.begin(), values.end()};
+}
+
+// Values depend on (seed, sequence, head, row, column) alone: shapes that differ in layout hold the same numbers.
+template <class T>
+void LocalTensor<T>::fill_random(uint64_t seed) {
+  for (std::size_t s = 0; s < rows_.size(); ++s)
+    for (int64_t h = 0; h < heads_; ++h) {
+      std::mt19937_64 random(seed * 1000003 + s * 1009 + static_cast<uint64_t>(h));
+      for (int64_t i = 0; i < rows_[s]; ++i)
+        for (int64_t c = 0; c < width_; ++c)
+          row(static_cast<int64_t>(s), h, i)[c] = static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
+    }
+}
+
+template <class T>
+bool LocalTensor<T>::gaps_untouched() const {
+  std::vector<bool> used(memory_.size(), false);
+  for (std::size_t s = 0; s < rows_.size(); ++s)
+    for (int64_t h = 0; h < heads_; ++h)
+      for (int64_t i = 0; i < rows_[s]; ++i) {
+        const auto at = row(static_cast<int64_t>(s), h, i) - memory_.data();
+        std::fill_n(used.begin() + at, width_, true);
+      }
+  for (std::size_t i = 0; i < memory_.size(); ++i)
+    if (!used[i] && !std::isnan(memory_[i])) return false;
+  return true;
+}
+
+template <class T>
+LocalCase<T>::LocalCase(const LocalShape& s)
+    : shape(s),
+      query_starts(starts_of(s.queries)),
+      key_starts(starts_of(s.keys)),
+      scale(1 / std::sqrt(static_cast<double>(s.width))),
+      q(s, s.queries, s.width),
+      k(s, s.keys, s.width),
+      v(s, s.keys, s.value_width),
+      dout(s, s.queries, s.value_width),
+      out(s, s.queries, s.value_width),
+      lse(s, s.queries, 1),
+      dq(s, s.queries, s.width),
+      dk(s, s.keys, s.width),
+      dv(s, s.keys, s.value_width) {
+  q.fill_random(s.seed * 16 + 1);
+  k.fill_random(s.seed * 16 + 2);
+  v.fill_random(s.seed * 16 + 3);
+  dout.fill_random(s.seed * 16 + 4);
+  if (s.table == TableKind::none) return;
+  table_size = s.reach_left + s.reach_right + 1 + 2 * s.table_margin;
+  table_centre = s.reach_left + s.table_margin;
+  const int64_t heads = s.table == TableKind::shared ? 1 : s.heads;
+  std::mt19937_64 random(s.seed * 16 + 5);
+  for (int64_t i = 0; i < heads * table_size; ++i)
+    table.push_back(static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0));
+  dtable.assign(table.size(), std::numeric_limits<T>::quiet_NaN());
+}
+
+template <class T>
+void LocalCase<T>::set_params(kernels::LocalParams<T>& p) const {
+  p.sequences = static_cast<int64_t>(shape.keys.size());
+  p.heads = shape.heads;
+  p.width = shape.width;
+  p.value_width = shape.value_width;
+  if (shape.packed) {
+    p.queries.starts = query_starts.data();
+    p.keys.starts = key_starts.data();
+  } else {
+    p.queries.rows = shape.queries.empty() ? 0 : shape.queries[0];
+    p.keys.rows = shape.keys.empty() ? 0 : shape.keys[0];
+  }
+  p.reach_left = shape.reach_left;
+  p.reach_right = shape.reach_right;
+  p.scale = scale;
+  p.q = q.const_view();
+  p.k = k.const_view();
+  p.v = v.const_view();
+  p.table = table.empty() ? nullptr : table.data();
+  p.table_centre = table_centre;
+  p.table_head_stride = shape.table == TableKind::per_head ? table_size : 0;
+}
+
+template <class T>
+void LocalCase<T>::forward(const Parallel& parallel) {
+  kernels::LocalForward<T> params;
+  set_params(params);
+  params.out = out.view();
+  params.lse = lse.view();
+  kernels::local_forward(params, parallel);
+}
+
+template <class T>
+void LocalCase<T>::backward(const Parallel& parallel) {
+  kernels::LocalBackward<T> params;
+  set_params(params);
+  params.out = out.const_view();
+  params.lse = lse.const_view();
+  params.dout = dout.const_view();
+  params.dq = dq.view();
+  params.dk = dk.view();
+  params.dv = dv.view();
+  params.dtable = dtable.empty() ? nullptr : dtable.data();
+  params.table_heads = shape.table == TableKind::shared ? 1 : shape.heads;
+  params.table_size = table_size;
+  kernels::local_backward(params, parallel);
+}
+
+template <class T>
+LocalReferenceProblem LocalCase<T>::reference(int64_t s, int64_t h) const {
+  LocalReferenceProblem p;
+  p.queries = shape.queries[static_cast<std::size_t>(s)];
+  p.keys = shape.keys[static_cast<std::size_t>(s)];
+  p.width = shape.width;
+  p.value_width = shape.value_width;
+  p.reach_left = shape.reach_left;
+  p.reach_right = shape.reach_right;
+  p.scale = scale;
+  p.q = q.block_double(s, h);
+  p.k = k.block_double(s, h);
+  p.v = v.block_double(s, h);
+  const int64_t first = shape.table == TableKind::shared ? 0 : h * table_size;
+  if (!table.empty()) p.table.assign(table.begin() + first, table.begin() + first + table_size);
+  p.table_centre = table_centre;
+  return p;
+}
+
+// Bounds. u is the unit roundoff, W the keys of a row, S the largest sum of absolute products of a score (scaled, with
+// its table entry). Exponents are taken in base 2; folding log2(e) into scale and table costs one rounding each.
+//   score     |da| <= (D + 4) u S, and 3 u S more for scale, table and the fused sum
+//   weight    relative da of its own score, da of the maximum, 3 u of the exponential; the sum over W keys adds the
+//             same plus W u, the division 2 u: dp = 4 da + (W + 8) u
+//   out       max|v| (dp + (W + 4) u)
+//   lse       da + (W + 8) u + 4 u |lse|
+//   p again   relative error from lse: dp' = da + d lse + 4 u (|lse| + S)
+//   dp        (Dv + 4) u G with G = Dv max|dout| max|v|; delta the same plus Dv max|dout| d out
+//   row sum of |d ds|:  E = 2 G dp' + both + 4 u 2 G
+//   dq        scale max|k| (E + (W + 4) u 2 G);  dk the same with max|q| times the number of queries that see the key
+//   dv        queries max|dout| (dp' + (queries + 4) u);  dtable  queries (E + queries u 2 G)
+template <class T>
+LocalBounds local_bounds(const LocalReferenceProblem& p, const std::vector<double>& dout) {
+  const double u = unit_roundoff<T>();
+  const int64_t window = std::min(p.reach_left + p.reach_right + 1, p.keys);
+  const double score = p.scale * static_cast<double>(p.width) * largest(p.q) * largest(p.k) + largest(p.table);
+  const double dscore = (sum_bound<T>(p.width) + 3 * u) * score;
+  const double weight = 4 * dscore + sum_bound<T>(window + 4);
+  const double lse = score + std::log(static_cast<double>(std::max<int64_t>(window, 1)));
+  LocalBounds b{};
+  b.out = largest(p.v) * (weight + sum_bound<T>(window));
+  b.lse = dscore + sum_bound<T>(window + 4) + 4 * u * lse;
+  const double again = dscore + b.lse + 4 * u * (lse + score);
+  const double products = static_cast<double>(p.value_width) * largest(dout) * largest(p.v);
+  const double row = 2 * products * again + 2 * sum_bound<T>(p.value_width) * products +
+                     static_cast<double>(p.value_width) * largest(dout) * b.out + 8 * u * products;
+  const double seers = static_cast<double>(std::min(window, p.queries));
+  b.dq = p.scale * largest(p.k) * (row + sum_bound<T>(window) * 2 * products);
+  b.dk = p.scale * largest(p.q) * seers * (row + sum_bound<T>(window) * 2 * products);
+  b.dv = seers * largest(dout) * (again + sum_bound<T>(window));
+  b.dtable = static_cast<double>(p.queries) * (row + sum_bound<T>(p.queries) * 2 * products);
+  return b;
+}
+
+template <class T>
+void expect_matches_reference(const LocalShape& shape, bool backward) {
+  SCOPED_TRACE(shape.describe());
+  LocalCase<T> c(shape);
+  c.forward();
+  if (backward) c.backward();
+  const auto expect = [](const char* name, const std::vector<T>& got, const std::vector<double>& wanted, double bound) {
+    ASSERT_EQ(got.size(), wanted.size()) << name;
+    const Comparison result = within(got.data(), wanted.data(), static_cast<int64_t>(got.size()), bound);
+    EXPECT_TRUE(result) << name << ": " << result.message;
+  };
+  std::vector<double> dtable(c.table.size(), 0.0);
+  double dtable_bound = 0;
+  for (std::size_t s = 0; s < shape.keys.size(); ++s)
+    for (int64_t h = 0; h < shape.heads; ++h) {
+      SCOPED_TRACE(::testing::Message() << "sequence " << s << " head " << h);
+      const int64_t si = static_cast<int64_t>(s);
+      const LocalReferenceProblem problem = c.reference(si, h);
+      const std::vector<double> dout = c.dout.block_double(si, h);
+      const LocalBounds bounds = local_bounds<T>(problem, dout);
+      const LocalReferenceForward forward = local_reference_forward(problem);
+      expect("out", c.out.block(si, h), forward.out, bounds.out);
+      expect("lse", c.lse.block(si, h), forward.lse, bounds.lse);
+      if (!backward) continue;
+      const LocalReferenceBackward gradients = local_reference_backward(problem, dout);
+      expect("dq", c.dq.block(si, h), gradients.dq, bounds.dq);
+      expect("dk", c.dk.block(si, h), gradients.dk, bounds.dk);
+      expect("dv", c.dv.block(si, h), gradients.dv, bounds.dv);
+      const int64_t first = shape.table == TableKind::shared ? 0 : h * c.table_size;
+      for (std::size_t i = 0; i < gradients.dtable.size(); ++i)
+        dtable[static_cast<std::size_t>(first) + i] += gradients.dtable[i];
+      dtable_bound += bounds.dtable;
+    }
+  EXPECT_TRUE(c.out.gaps_untouched()) << "out: wrote outside its rows";
+  EXPECT_TRUE(c.lse.gaps_untouched()) << "lse: wrote outside its rows";
+  if (!backward) return;
+  expect("dtable", c.dtable, dtable, dtable_bound);
+  EXPECT_TRUE(c.dq.gaps_untouched()) << "dq: wrote outside its rows";
+  EXPECT_TRUE(c.dk.gaps_untouched()) << "dk: wrote outside its rows";
+  EXPECT_TRUE(c.dv.gaps_untouched()) << "dv: wrote outside its rows";
+}
+
+template class LocalTensor<float>;
+template class LocalTensor<double>;
+template struct LocalCase<float>;
+template struct LocalCase<double>;
+template LocalBounds local_bounds<float>(const LocalReferenceProblem&, const std::vector<double>&);
+template LocalBounds local_bounds<double>(const LocalReferenceProblem&, const std::vector<double>&);
+template void expect_matches_reference<float>(const LocalShape&, bool);
+template void expect_matches_reference<double>(const LocalShape&, bool);
+
+}  // namespace longspan::testing

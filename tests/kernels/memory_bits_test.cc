@@ -1,0 +1,191 @@
+// Bits of the memory kernels: they depend on nothing but a row's own past.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "longspan/base/aligned.h"
+#include "memory_support.h"
+
+namespace longspan::kernels::memory_test {
+namespace {
+
+template <class T>
+class MemoryBits : public ::testing::Test {
+ protected:
+  void SetUp() override { set_poison_scratch(true); }
+  void TearDown() override { set_poison_scratch(false); }
+  SerialParallel serial_;
+};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(MemoryBits, Types);
+
+template <class T>
+void expect_same(const std::vector<T>& a, const std::vector<T>& b, const char* what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  const auto result = testing::same_bits(a.data(), b.data(), static_cast<int64_t>(a.size()));
+  EXPECT_TRUE(result) << what << ": " << result.message;
+}
+
+/// Rows [begin, begin + size) of the one sequence in `from`, run after the state that `problem` got.
+template <class T>
+void expect_part(const Problem<T>& whole, const Problem<T>& part, int64_t begin) {
+  for (int64_t h = 0; h < whole.shape().heads; ++h) {
+    const std::vector<T> all = whole.rows(whole.out, 0, h), rows = part.rows(part.out, 0, h);
+    const auto first = all.begin() + begin * whole.shape().width;
+    expect_same(rows, std::vector<T>(first, first + static_cast<int64_t>(rows.size())), "out");
+  }
+}
+
+/// Runs a sequence of `n` rows in the given cuts and compares every row and the last state.
+template <class T>
+void check_cuts(int64_t n, const std::vector<int64_t>& cuts, const Parallel& parallel) {
+  Shape shape{.queries = {n}, .heads = 2, .slots = 5, .width = 7};
+  Problem<T> whole(shape);
+  whole.forward(parallel);
+  std::vector<double> closed, open;
+  int64_t begin = 0;
+  for (const int64_t size : cuts) {
+    shape.queries = {size};
+    shape.first_row = begin;
+    shape.count = begin;
+    Problem<T> part(shape);
+    if (begin > 0) part.closed = closed, part.open = open;
+    part.forward(parallel);
+    expect_part(whole, part, begin);
+    closed = part.closed_out, open = part.open_out;
+    begin += size;
+    ASSERT_EQ(part.count_out[0], begin);
+    if (::testing::Test::HasFailure()) return;
+  }
+  ASSERT_EQ(begin, n);
+  expect_same(closed, whole.closed_out, "closed");
+  expect_same(open, whole.open_out, "open");
+}
+
+TYPED_TEST(MemoryBits, AnyCutIntoCalls) {
+  check_cuts<TypeParam>(300, std::vector<int64_t>(300, 1),
+                        this->serial_);  // one token at a time, over a chunk's border
+  check_cuts<TypeParam>(700, {1, 0, 15, 16, 17, 207, 0, 1, 255, 188}, this->serial_);
+  check_cuts<TypeParam>(700, {256, 256, 188}, this->serial_);
+  ThreadPool pool(3);
+  check_cuts<TypeParam>(6000, {1, 2999, 3000}, pool);  // parts are cut along their length
+}
+
+TYPED_TEST(MemoryBits, TotalLength) {
+  Shape shape{.queries = {900}, .heads = 2, .slots = 5, .width = 7};
+  Problem<TypeParam> whole(shape);
+  whole.forward(this->serial_);
+  for (const int64_t n : {1, 5, 16, 17, 255, 256, 257, 600}) {
+    shape.queries = {n};
+    Problem<TypeParam> part(shape);
+    part.forward(this->serial_);
+    expect_part(whole, part, 0);
+  }
+}
+
+template <class T>
+void expect_same_results(const Problem<T>& a, const Problem<T>& b) {
+  for (int64_t s = 0; s < a.sequences(); ++s)
+    for (int64_t h = 0; h < a.shape().heads; ++h) {
+      expect_same(a.rows(a.out, s, h), b.rows(b.out, s, h), "out");
+      expect_same(a.rows(a.dq, s, h), b.rows(b.dq, s, h), "dq");
+      expect_same(a.rows(a.dm, s, h), b.rows(b.dm, s, h), "dm");
+    }
+  expect_same(a.dbasis, b.dbasis, "dbasis");
+  if (!a.shape().causal) return;
+  expect_same(a.closed_out, b.closed_out, "closed_out");
+  expect_same(a.open_out, b.open_out, "open_out");
+  expect_same(a.dclosed, b.dclosed, "dclosed");
+  expect_same(a.dopen, b.dopen, "dopen");
+}
+
+TYPED_TEST(MemoryBits, ThreadCount) {
+  const std::vector<Shape> shapes = {
+      {.queries = {7000}, .slots = 5, .width = 7, .count = 77},       // one head: cut along its length
+      {.queries = {2200, 2200}, .heads = 8, .slots = 5, .width = 7},  // many: whole sequences
+      {.queries = {30, 9000, 2, 900}, .heads = 1, .slots = 5, .width = 7, .packed = true},
+      {.queries = {9000}, .sources = {8000}, .heads = 1, .slots = 5, .width = 7, .causal = false},
+      {.queries = {2000, 2000}, .heads = 3, .slots = 5, .width = 7, .shared_basis = true},
+  };
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(::testing::Message() << "rows " << shape.queries[0] << " heads " << shape.heads);
+    Problem<TypeParam> one(shape);
+    one.forward(this->serial_);
+    one.backward(this->serial_);
+    for (const int threads : {2, 3, 7}) {
+      ThreadPool pool(threads);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        Problem<TypeParam> many(shape);
+        many.forward(pool);
+        many.backward(pool);
+        expect_same_results(one, many);
+      }
+    }
+  }
+}
+
+TYPED_TEST(MemoryBits, AloneInABatchAndInAPack) {
+  const std::vector<int64_t> lengths = {40, 300, 1, 40};
+  Problem<TypeParam> pack({.queries = lengths, .heads = 3, .slots = 5, .width = 7, .packed = true});
+  pack.forward(this->serial_);
+  pack.backward(this->serial_, false);
+  for (int64_t s = 0; s < 4; ++s)
+    for (int64_t h = 0; h < 3; ++h) {
+      Problem<TypeParam> alone({.queries = {lengths[s]},
+                                .slots = 5,
+                                .width = 7,
+                                .layout = Layout::misaligned,
+                                .first_sequence = s,
+                                .first_head = h});
+      alone.forward(this->serial_);
+      alone.backward(this->serial_, false);
+      expect_same(alone.rows(alone.out, 0, 0), pack.rows(pack.out, s, h), "out");
+      expect_same(alone.rows(alone.dq, 0, 0), pack.rows(pack.dq, s, h), "dq");
+      expect_same(alone.rows(alone.dm, 0, 0), pack.rows(pack.dm, s, h), "dm");
+    }
+  Problem<TypeParam> batch(
+      {.queries = {40, 40, 40, 40}, .heads = 3, .slots = 5, .width = 7, .layout = Layout::interleaved});
+  batch.forward(this->serial_);
+  batch.backward(this->serial_, false);
+  for (const int64_t s : {0, 3})
+    for (int64_t h = 0; h < 3; ++h) {
+      expect_same(batch.rows(batch.out, s, h), pack.rows(pack.out, s, h), "out");
+      expect_same(batch.rows(batch.dm, s, h), pack.rows(pack.dm, s, h), "dm");
+    }
+}
+
+TYPED_TEST(MemoryBits, TheFutureTouchesNothing) {
+  const Shape shape{.queries = {300}, .slots = 5, .width = 7};
+  Problem<TypeParam> clean(shape);
+  clean.forward(this->serial_);
+  for (const TypeParam poison :
+       {static_cast<TypeParam>(std::nan("")), static_cast<TypeParam>(INFINITY), TypeParam(1e20)})
+    for (const int64_t from : {1, 9, 16, 250, 260}) {
+      Problem<TypeParam> dirty(shape);
+      for (int64_t t = from; t < 300; ++t)
+        for (int64_t c = 0; c < 7; ++c) dirty.q.row(0, 0, t)[c] = dirty.m.row(0, 0, t)[c] = poison;
+      dirty.forward(this->serial_);
+      for (int64_t t = 0; t < from; ++t)
+        ASSERT_EQ(std::memcmp(clean.out.row(0, 0, t), dirty.out.row(0, 0, t), 7 * sizeof(TypeParam)), 0) << t;
+    }
+}
+
+TYPED_TEST(MemoryBits, AnotherSequencesNanTouchesNothing) {
+  const Shape shape{.queries = {20, 20}, .heads = 2, .slots = 5, .width = 7};
+  Problem<TypeParam> clean(shape), dirty(shape);
+  for (int64_t t = 0; t < 20; ++t)
+    dirty.q.row(0, 0, t)[3] = dirty.m.row(0, 1, t)[3] = dirty.dout.row(0, 1, t)[1] =
+        static_cast<TypeParam>(std::nan(""));
+  for (Problem<TypeParam>* p : {&clean, &dirty}) {
+    p->forward(this->serial_);
+    p->backward(this->serial_);
+  }
+  for (int64_t h = 0; h < 2; ++h) {
+    expect_same(clean.rows(clean.out, 1, h), dirty.rows(dirty.out, 1, h), "out");
+    expect_same(clean.rows(clean.dq, 1, h), dirty.rows(dirty.dq, 1, h), "dq");
+    expect_same(clean.rows(clean.dm, 1, h), dirty.rows(dirty.dm, 1, h), "dm");
+  }
+}
+
+}  // namespace
+}  // namespace longspan::kernels::memory_test

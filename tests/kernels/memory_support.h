@@ -1,0 +1,227 @@
+// Problems for the tests of the memory kernels: inputs that are a function of (tensor, sequence, head, row, column)
+// alone, so that the same sequence can stand alone, in a batch or in a pack, in any layout.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "longspan/kernels/memory/memory.h"
+#include "longspan/testing/compare.h"
+#include "longspan/testing/reference/memory_reference.h"
+
+namespace longspan::kernels::memory_test {
+
+enum class Layout {
+  dense,        ///< [S, H, N, d]
+  interleaved,  ///< [S, N, H, d]
+  misaligned,   ///< dense, one element off every alignment, rows d + 3 apart
+};
+
+enum TensorId { kQ, kM, kBasis, kDout, kClosed, kOpen, kDclosed, kDopen };
+
+/// Uniform in [-1.7, 1.7] (variance 1), plus a mean for the memory features so that running means do not vanish.
+inline double value(TensorId tensor, int64_t s, int64_t h, int64_t t, int64_t c) {
+  uint64_t x = 0x9e3779b97f4a7c15u;
+  for (const int64_t key : {static_cast<int64_t>(tensor), s, h, t, c}) {
+    x = (x ^ static_cast<uint64_t>(key)) * 0xbf58476d1ce4e5b9u;
+    x ^= x >> 29;
+  }
+  x *= 0x94d049bb133111ebu;
+  x ^= x >> 31;
+  const double unit = static_cast<double>(x >> 11) * 0x1p-53;
+  return (2 * unit - 1) * 1.7 + (tensor == kM ? 0.5 : 0.0);
+}
+
+/// A [S, H, N, d] tensor, or [H, total rows, d] under packing, in one of the layouts; NaN where nothing was written.
+template <class T>
+struct Tensor {
+  Tensor() = default;
+  Tensor(const Segments& rows, int64_t sequences, int64_t heads, int64_t width, Layout layout) : segments(rows) {
+    const int64_t outer = rows.starts ? 1 : sequences;
+    const int64_t n = rows.starts ? rows.starts[sequences] : rows.rows;
+    const int64_t row = layout == Layout::misaligned ? width + 3 : width;
+    const int64_t offset = layout == Layout::misaligned ? 1 : 0;
+    storage.assign(outer * heads * n * row + offset, std::nan(""));
+    view.data = storage.data() + offset;
+    view.sequence_stride = heads * n * row;
+    view.head_stride = layout == Layout::interleaved ? row : n * row;
+    view.row_stride = layout == Layout::interleaved ? heads * row : row;
+  }
+  T* row(int64_t s, int64_t h, int64_t t) const { return segments.at(view, s, h).row(0, 0, t); }
+  RowsView<const T> input() const { return {view.data, view.sequence_stride, view.head_stride, view.row_stride}; }
+
+  Segments segments;
+  std::vector<T> storage;
+  RowsView<T> view;
+};
+
+struct Shape {
+  std::vector<int64_t> queries = {};  ///< rows of each sequence
+  std::vector<int64_t> sources = {};  ///< empty: the same (and the only choice when causal)
+  int64_t heads = 1, slots = 4, width = 4;
+  bool causal = true;
+  bool packed = false;  ///< else all sequences have the rows of the first
+  bool shared_basis = false;
+  Layout layout = Layout::dense;
+  double scale = 1;
+  int64_t count = 0;  ///< positions before the first row; state (sums of that many) is given when > 0
+  int64_t first_sequence = 0, first_head = 0;  ///< names of the first sequence and head in value()
+  int64_t first_row = 0;                       ///< name of each sequence's first row
+};
+
+template <class T>
+class Problem {
+ public:
+  explicit Problem(Shape shape) : shape_(std::move(shape)) {
+    if (shape_.sources.empty()) shape_.sources = shape_.queries;
+    const int64_t sequences = static_cast<int64_t>(shape_.queries.size());
+    query_starts_ = starts(shape_.queries);
+    source_starts_ = starts(shape_.sources);
+    queries_ = {shape_.packed ? query_starts_.data() : nullptr, shape_.queries.empty() ? 0 : shape_.queries[0]};
+    sources_ = {shape_.packed ? source_starts_.data() : nullptr, shape_.sources.empty() ? 0 : shape_.sources[0]};
+    const auto tensor = [&](const Segments& rows) {
+      return Tensor<T>(rows, sequences, shape_.heads, shape_.width, shape_.layout);
+    };
+    q = tensor(queries_), dout = tensor(queries_), out = tensor(queries_), dq = tensor(queries_);
+    m = tensor(sources_), dm = tensor(sources_);
+    fill(q, kQ, shape_.queries);
+    fill(dout, kDout, shape_.queries);
+    fill(m, kM, shape_.sources);
+    const int64_t bases = shape_.shared_basis ? 1 : shape_.heads;
+    basis.resize(bases * shape_.slots * shape_.width);
+    const double norm = std::sqrt(static_cast<double>(shape_.width));
+    for (int64_t h = 0; h < bases; ++h)
+      for (int64_t i = 0; i < shape_.slots; ++i)
+        for (int64_t c = 0; c < shape_.width; ++c)
+          basis[(h * shape_.slots + i) * shape_.width + c] =
+              static_cast<T>(value(kBasis, 0, shape_.shared_basis ? 0 : shape_.first_head + h, i, c) / norm);
+    dbasis.assign(basis.size(), std::nan(""));
+    const double closed_count = static_cast<double>(shape_.count / kMemoryChunk * kMemoryChunk);
+    const double open_count = static_cast<double>(shape_.count) - closed_count;
+    fill_state(closed, kClosed, closed_count);
+    fill_state(open, kOpen, open_count);
+    fill_state(dclosed_out, kDclosed, 1);
+    fill_state(dopen_out, kDopen, 1);
+    count.assign(sequences, shape_.count);
+    closed_out.assign(closed.size(), std::nan("")), open_out = dclosed = dopen = closed_out;
+    count_out.assign(sequences, -1);
+  }
+  Problem(const Problem&) = delete;
+
+  void forward(const Parallel& parallel) {
+    MemoryForward<T> p;
+    set(p);
+    p.out = out.view;
+    if (shape_.causal) p.state_out = {closed_out.data(), open_out.data(), count_out.data()};
+    memory_forward(p, parallel);
+  }
+  void backward(const Parallel& parallel, bool with_state_gradient = true) {
+    MemoryBackward<T> p;
+    set(p);
+    p.dout = dout.input();
+    p.dq = dq.view;
+    p.dm = dm.view;
+    p.dbasis = dbasis.data();
+    if (shape_.causal && with_state_gradient) {
+      p.dclosed_out = dclosed_out.data();
+      p.dopen_out = dopen_out.data();
+      p.dclosed = dclosed.data();
+      p.dopen = dopen.data();
+    }
+    memory_backward(p, parallel);
+  }
+
+  /// Sequence s and head h for the reference.
+  testing::MemoryCase reference_case(int64_t s, int64_t h) const {
+    testing::MemoryCase c;
+    c.slots = shape_.slots, c.width = shape_.width, c.scale = shape_.scale, c.causal = shape_.causal;
+    c.queries = queries_.size(s), c.sources = sources_.size(s);
+    c.q = rows_of(q, s, h), c.m = rows_of(m, s, h);
+    const T* b = basis.data() + (shape_.shared_basis ? 0 : h) * shape_.slots * shape_.width;
+    c.basis.assign(b, b + shape_.slots * shape_.width);
+    if (shape_.causal && shape_.count > 0) {
+      c.count = shape_.count;
+      c.closed = state_row(closed, s, h);
+      c.open = state_row(open, s, h);
+    }
+    return c;
+  }
+  std::vector<double> rows_of(const Tensor<T>& x, int64_t s, int64_t h) const {
+    std::vector<double> out;
+    for (int64_t t = 0; t < x.segments.size(s); ++t)
+      out.insert(out.end(), x.row(s, h, t), x.row(s, h, t) + shape_.width);
+    return out;
+  }
+  /// The rows of one sequence and head, contiguous.
+  std::vector<T> rows(const Tensor<T>& x, int64_t s, int64_t h) const {
+    std::vector<T> out;
+    for (int64_t t = 0; t < x.segments.size(s); ++t)
+      out.insert(out.end(), x.row(s, h, t), x.row(s, h, t) + shape_.width);
+    return out;
+  }
+  std::vector<double> state_row(const std::vector<double>& x, int64_t s, int64_t h) const {
+    const auto begin = x.begin() + (s * shape_.heads + h) * shape_.slots;
+    return {begin, begin + shape_.slots};
+  }
+  const Shape& shape() const { return shape_; }
+  int64_t sequences() const { return static_cast<int64_t>(shape_.queries.size()); }
+
+  Tensor<T> q, m, dout, out, dq, dm;
+  std::vector<T> basis, dbasis;
+  std::vector<double> closed, open, closed_out, open_out, dclosed, dopen, dclosed_out, dopen_out;
+  std::vector<int64_t> count, count_out;
+
+ private:
+  static std::vector<int64_t> starts(const std::vector<int64_t>& sizes) {
+    std::vector<int64_t> out(sizes.size() + 1, 0);
+    std::partial_sum(sizes.begin(), sizes.end(), out.begin() + 1);
+    return out;
+  }
+  void fill(Tensor<T>& x, TensorId id, const std::vector<int64_t>& sizes) {
+    for (int64_t s = 0; s < static_cast<int64_t>(sizes.size()); ++s)
+      for (int64_t h = 0; h < shape_.heads; ++h)
+        for (int64_t t = 0; t < x.segments.size(s); ++t)
+          for (int64_t c = 0; c < shape_.width; ++c)
+            x.row(s, h, t)[c] =
+                static_cast<T>(value(id, shape_.first_sequence + s, shape_.first_head + h, shape_.first_row + t, c));
+  }
+  void fill_state(std::vector<double>& x, TensorId id, double factor) {
+    x.resize(sequences() * shape_.heads * shape_.slots);
+    for (int64_t s = 0; s < sequences(); ++s)
+      for (int64_t h = 0; h < shape_.heads; ++h)
+        for (int64_t i = 0; i < shape_.slots; ++i)
+          x[(s * shape_.heads + h) * shape_.slots + i] =
+              factor * value(id, shape_.first_sequence + s, shape_.first_head + h, 0, i);
+  }
+  void set(MemoryParams<T>& p) {
+    p.sequences = sequences();
+    p.heads = shape_.heads, p.slots = shape_.slots, p.width = shape_.width;
+    p.causal = shape_.causal, p.scale = shape_.scale;
+    p.queries = queries_, p.sources = sources_;
+    p.q = q.input(), p.m = m.input();
+    p.basis = basis.data();
+    p.basis_head_stride = shape_.shared_basis ? 0 : shape_.slots * shape_.width;
+    if (shape_.causal && shape_.count > 0) p.state = {closed.data(), open.data(), count.data()};
+  }
+
+  Shape shape_;
+  std::vector<int64_t> query_starts_, source_starts_;
+  Segments queries_, sources_;
+};
+
+/// First-order error bounds of the kernels for one case, from the magnitudes of its data (derivation beside each line).
+/// Twice over: for the terms of second order, and because the reference rounds too.
+struct Bounds {
+  double out = 0, sums = 0, q = 0, m = 0, basis = 0, state = 0;
+};
+template <class T>
+Bounds error_bounds(const testing::MemoryCase& c, const std::vector<double>& dout, const std::vector<double>& dsums);
+
+/// Kernel outputs, and gradients where `gradients`, of every sequence and head against the reference.
+template <class T>
+void expect_matches_reference(Problem<T>& problem, const Parallel& parallel, bool gradients);
+
+}  // namespace longspan::kernels::memory_test
