@@ -1,0 +1,71 @@
+// Checks shared by the operators, over concrete sizes (int64_t) on real tensors and symbolic ones (c10::SymInt) in the
+// meta functions, so that a rule stands in one place. Messages read
+// "local_attention: k: expected [B = 2, H = 4, M, D = 8], got [2, 4, 7, 9]" and raise ValueError in Python.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/SymIntArrayRef.h>
+
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace longspan::ops {
+
+template <class Int>
+c10::ArrayRef<Int> sizes_of(const at::Tensor& t) {
+  if constexpr (std::is_same_v<Int, c10::SymInt>)
+    return t.sym_sizes();
+  else
+    return t.sizes();
+}
+
+/// "float32"
+inline std::string_view dtype_name(const at::Tensor& t) { return c10::getDtypeNames(t.scalar_type()).first; }
+
+/// Same device and dtype as the operator's first tensor `q`.
+inline void check_same_kind(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q) {
+  TORCH_CHECK_VALUE(t.scalar_type() == q.scalar_type(), op, ": ", name, ": expected ", dtype_name(q), " as q, got ",
+                    dtype_name(t));
+  TORCH_CHECK_VALUE(t.device() == q.device(), op, ": ", name, ": expected device ", q.device(), " as q, got ",
+                    t.device());
+}
+
+inline void check_floating(const char* op, const char* name, const at::Tensor& t) {
+  TORCH_CHECK_VALUE(at::isFloatingType(t.scalar_type()), op, ": ", name, ": expected a floating point dtype, got ",
+                    dtype_name(t));
+}
+
+inline void check_dims(const char* op, const char* name, const at::Tensor& t, int64_t dims, const char* shape) {
+  TORCH_CHECK_VALUE(t.dim() == dims, op, ": ", name, ": expected ", shape, ", got ", t.sym_sizes());
+}
+
+/// Borders of packed sequences: [S + 1], int32 or int64, on the CPU; under packing the batch is 1. Their values are
+/// checked by load_borders() (rows.h), where there are any.
+template <class Int>
+void check_borders_shape(const char* op, const char* name, const at::Tensor& cu, const Int& batch) {
+  TORCH_CHECK_VALUE(cu.dim() == 1 && sizes_of<Int>(cu)[0] >= 1, op, ": ", name, ": expected [S + 1], got ",
+                    cu.sym_sizes());
+  TORCH_CHECK_VALUE(cu.scalar_type() == at::kLong || cu.scalar_type() == at::kInt, op, ": ", name,
+                    ": expected int64 or int32, got ", dtype_name(cu));
+  TORCH_CHECK_VALUE(cu.is_cpu() || cu.is_meta(), op, ": ", name, ": expected a CPU tensor, got device ", cu.device());
+  TORCH_CHECK_VALUE(batch == 1, op, ": ", name, ": expected a batch of 1 in a packed call, got B = ", batch);
+}
+
+/// Which form of an operator runs.
+enum class Backend { kernel, composed };
+
+/// `backend`: "auto" (the kernel where there is one, else the composed form), "kernel", "reference" (the composed
+/// form).
+inline Backend choose_backend(const char* op, std::string_view backend, const at::Tensor& q) {
+  const bool has_kernel =
+      (q.is_cpu() || q.is_meta()) && (q.scalar_type() == at::kFloat || q.scalar_type() == at::kDouble);
+  if (backend == "auto") return has_kernel ? Backend::kernel : Backend::composed;
+  if (backend == "reference") return Backend::composed;
+  TORCH_CHECK_VALUE(backend == "kernel", op, ": backend: expected auto, kernel or reference, got ", backend);
+  TORCH_CHECK_VALUE(has_kernel, op, ": backend: the kernel takes float32 and float64 on the CPU, got ", dtype_name(q),
+                    " on ", q.device());
+  return Backend::kernel;
+}
+
+}  // namespace longspan::ops

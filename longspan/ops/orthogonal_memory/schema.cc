@@ -1,0 +1,22 @@
+#include <torch/library.h>
+
+TORCH_LIBRARY_FRAGMENT(longspan, m) {
+  m.def(
+      "orthogonal_memory(Tensor q, Tensor m, Tensor basis, str form, float scale=1.0, Tensor? cu_seqlens=None, "
+      "Tensor? cu_seqlens_source=None, *, str backend=\"auto\") -> Tensor",
+      {at::Tag::pt2_compliant_tag});
+  m.def(
+      "orthogonal_memory_backward(Tensor dout, Tensor q, Tensor m, Tensor basis, str form, float scale=1.0, "
+      "Tensor? cu_seqlens=None, Tensor? cu_seqlens_source=None) -> (Tensor dq, Tensor dm, Tensor dbasis)",
+      {at::Tag::pt2_compliant_tag});
+  m.def(
+      "orthogonal_memory_extend(Tensor q, Tensor m, Tensor basis, Tensor closed, Tensor open, Tensor count, "
+      "float scale=1.0, Tensor? cu_seqlens=None, *, str backend=\"auto\") "
+      "-> (Tensor out, Tensor closed_out, Tensor open_out, Tensor count_out)",
+      {at::Tag::pt2_compliant_tag});
+  m.def(
+      "orthogonal_memory_extend_backward(Tensor? dout, Tensor? dclosed_out, Tensor? dopen_out, Tensor q, Tensor m, "
+      "Tensor basis, Tensor closed, Tensor open, Tensor count, float scale=1.0, Tensor? cu_seqlens=None) "
+      "-> (Tensor dq, Tensor dm, Tensor dbasis, Tensor dclosed, Tensor dopen)",
+      {at::Tag::pt2_compliant_tag});
+}

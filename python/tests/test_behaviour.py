@@ -1,0 +1,233 @@
+"""Everything about the operators that is neither a derivative nor a golden value."""
+
+import pytest
+import torch
+
+import cases
+import longspan
+
+ops = torch.ops.longspan
+
+
+def inputs(n=64, dtype=torch.float32, seed=5, h=3, d=16, r=8):
+    x = cases.Inputs(seed, dtype)
+    return x(2, h, n, d), x(2, h, n, d), x(2, h, n, d), x(h, 17), x.basis(h, r, d)
+
+
+def test_thread_count_changes_no_bit():
+    q, k, v, table, basis = (t.requires_grad_() for t in inputs(n=2000))
+    before = torch.get_num_threads()
+
+    def run(threads):
+        torch.set_num_threads(threads)
+        local = ops.local_attention(q, k, v, table, 8, 0)
+        out = ops.orthogonal_memory(q, local, basis, "causal")
+        return local, out, *torch.autograd.grad((out * out).sum(), (q, k, v, table, basis))
+
+    try:
+        one, two, again = run(1), run(2), run(2)
+    finally:
+        torch.set_num_threads(before)
+    for a, b, c in zip(one, two, again):
+        assert torch.equal(a, b) and torch.equal(b, c)
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_computes_in_float32(half):
+    q, k, v, table, basis = inputs()
+    low = [t.to(half) for t in (q, k, v)]
+    wide = [t.float() for t in low]
+    closed = torch.zeros(2, 3, 8, dtype=torch.float64)
+    count = torch.zeros(2, dtype=torch.int64)
+    with torch.autocast("cpu", dtype=half):
+        local = ops.local_attention(*low, table, 8, 0)
+        memory = ops.orthogonal_memory(low[0], low[2], basis, "causal")
+        extended = ops.orthogonal_memory_extend(low[0], low[2], basis, closed, closed, count)
+    assert local.dtype == memory.dtype == extended[0].dtype == torch.float32
+    assert torch.equal(local, ops.local_attention(*wide, table, 8, 0))
+    assert torch.equal(memory, ops.orthogonal_memory(wide[0], wide[2], basis, "causal"))
+    assert torch.equal(extended[0], memory)
+
+
+def test_autocast_gradients_reach_the_16_bit_leaf():
+    q, k, v, table, _ = inputs()
+    low = q.bfloat16().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = ops.local_attention(low, k, v, table, 8, 0)
+    out.sum().backward()
+    wide = low.detach().float().requires_grad_()
+    ops.local_attention(wide, k, v, table, 8, 0).sum().backward()
+    assert low.grad.dtype == torch.bfloat16 and torch.equal(low.grad, wide.grad.bfloat16())
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_16_bit_without_autocast_takes_the_composed_form(half):
+    q, k, v, table, basis = (t.to(half) for t in inputs())
+    local = ops.local_attention(q, k, v, table, 8, 0)
+    memory = ops.orthogonal_memory(q, v, basis, "causal")
+    assert local.dtype == memory.dtype == half
+    exact = ops.local_attention(q.double(), k.double(), v.double(), table.double(), 8, 0)
+    # One rounding of the result, and float32 arithmetic that is far below it.
+    assert (local.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
+    exact = ops.orthogonal_memory(q.double(), v.double(), basis.double(), "causal")
+    assert (memory.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
+    with pytest.raises(ValueError, match="local_attention: backend: the kernel takes float32 and float64"):
+        ops.local_attention(q, k, v, table, 8, 0, backend="kernel")
+
+
+def test_stream_equals_one_call():
+    q, _, m, _, basis = inputs(n=700)
+    whole = ops.orthogonal_memory(q, m, basis, "causal")
+    state = (torch.zeros(2, 3, 8, dtype=torch.float64), torch.zeros(2, 3, 8, dtype=torch.float64),
+             torch.zeros(2, dtype=torch.int64))
+    at, parts = 0, []
+    for size in (1, 0, 254, 1, 1, 255, 188):
+        rows = slice(at, at + size)
+        out, *state = ops.orthogonal_memory_extend(q[:, :, rows], m[:, :, rows], basis, *state)
+        parts.append(out)
+        at += size
+    assert at == 700 and state[2].tolist() == [700, 700]
+    assert torch.equal(torch.cat(parts, 2), whole)
+
+
+def test_packed_equals_alone():
+    q, k, v, table, basis = inputs(n=300)
+    q, k, v = q[:1], k[:1], v[:1]
+    cu = torch.tensor([0, 37, 37, 38, 300], dtype=torch.int32)
+    local = ops.local_attention(q, k, v, table, 8, 8, None, cu)
+    memory = ops.orthogonal_memory(q, v, basis, "full", 1.0, cu)
+    for begin, end in zip(cu[:-1], cu[1:]):
+        a, b, c = (t[:, :, begin:end] for t in (q, k, v))
+        assert torch.equal(local[:, :, begin:end], ops.local_attention(a, b, c, table, 8, 8))
+        assert torch.equal(memory[:, :, begin:end], ops.orthogonal_memory(a, c, basis, "full"))
+
+
+def test_layouts():
+    q, k, v, table, basis = inputs()
+    expected = ops.local_attention(q, k, v, table, 8, 0), ops.orthogonal_memory(q, v, basis, "causal")
+    swapped = [t.transpose(1, 2).contiguous().transpose(1, 2) for t in (q, k, v)]
+    strided = [torch.stack([t, t], -1)[..., 0] for t in (q, k, v)]
+    for layout in (swapped, strided):
+        results = ops.local_attention(*layout, table, 8, 0), ops.orthogonal_memory(layout[0], layout[2], basis, "causal")
+        for a, b in zip(results, expected):
+            assert torch.equal(a, b)
+    # Heads can be joined without a copy.
+    assert ops.local_attention(*swapped, table, 8, 0).transpose(1, 2).is_contiguous()
+    assert ops.orthogonal_memory(swapped[0], swapped[2], basis, "causal").transpose(1, 2).is_contiguous()
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 5, 4), (2, 0, 5, 4), (2, 3, 0, 4)], ids=str)
+def test_empty(shape):
+    q = torch.randn(shape, requires_grad=True)
+    basis = torch.eye(4)[None].requires_grad_()
+    for out in (ops.local_attention(q, q, q, None, 2, 0), ops.orthogonal_memory(q, q, basis, "causal"),
+                ops.orthogonal_memory(q, q, basis, "full")):
+        assert out.shape == shape
+        out.sum().backward()
+    assert q.grad.shape == shape and torch.equal(basis.grad, torch.zeros_like(basis))
+
+
+def test_no_sources_give_zeros():
+    q, m, basis = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 0, 4), torch.eye(4)[None]
+    for backend in ("kernel", "reference"):
+        out = ops.orthogonal_memory(q, m, basis, "full", backend=backend)
+        assert torch.equal(out, torch.zeros_like(q))
+        (dq,) = torch.autograd.grad(out.sum(), q)
+        assert torch.equal(dq, torch.zeros_like(q))
+
+
+def test_wrappers():
+    q, k, v, table, basis = inputs()
+    local = longspan.local_attention(q, k, v, table, reach_left=8, reach_right=0)
+    assert torch.equal(local, ops.local_attention(q, k, v, table, 8, 0))
+    assert torch.equal(longspan.orthogonal_memory(q, local, basis, "full", 0.5),
+                       ops.orthogonal_memory(q, local, basis, "full", 0.5))
+    zeros = torch.zeros(2, 3, 8, dtype=torch.float64)
+    extended = longspan.orthogonal_memory_extend(q, local, basis, zeros, zeros, torch.zeros(2, dtype=torch.int64))
+    assert torch.equal(extended[0], ops.orthogonal_memory(q, local, basis, "causal"))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_compiled_graph_has_no_break(dynamic):
+    q, k, v, table, basis = (t.requires_grad_() for t in inputs())
+
+    def layer(q, k, v, table, basis):
+        local = ops.local_attention(q, k, v, table, 8, 0)
+        return local + ops.orthogonal_memory(q, local, basis, "causal")
+
+    compiled = torch.compile(layer, fullgraph=True, dynamic=dynamic, backend="aot_eager")
+    for n in (64, 40):
+        x = [t[:, :, :n] for t in (q, k, v)] + [table, basis]
+        eager, traced = layer(*x), compiled(*x)
+        assert torch.equal(eager, traced)
+        for a, b in zip(torch.autograd.grad(eager.sum(), (q, k, v, table, basis)),
+                        torch.autograd.grad(traced.sum(), (q, k, v, table, basis))):
+            assert torch.equal(a, b)
+
+
+class TestMessages:
+    """Bad input: one line that names the operator, the argument, the rule and the value."""
+
+    x = torch.zeros(2, 3, 5, 4)
+
+    @pytest.mark.parametrize("arguments, message", [
+        ((x[0], x, x, None, 1, 0), r"q: expected \[B, H, N, D\], got \[3, 5, 4\]"),
+        ((x, x[:, :2], x, None, 1, 0), r"k: expected \[B = 2, H = 3, M, D = 4\], got \[2, 2, 5, 4\]"),
+        ((x, x, x[:, :, :3], None, 1, 0), r"v: expected \[B = 2, H = 3, M = 5, Dv\], got \[2, 3, 3, 4\]"),
+        ((x, x[:, :, :3], x[:, :, :3], None, 1, 0), r"k: expected at least as many rows as q, 5, got 3"),
+        ((x, x.double(), x, None, 1, 0), r"k: expected float32 as q, got float64"),
+        ((x.long(), x, x, None, 1, 0), r"q: expected a floating point dtype, got int64"),
+        ((x, x, x, None, -1, 0), r"reach_left: expected 0 or more, got -1"),
+        ((x, x, x, None, 0, -2), r"reach_right: expected 0 or more, got -2"),
+        ((x, x, x, torch.zeros(2, 3), 1, 0), r"table: expected \[H = 3, 2c \+ 1\] or \[1, 2c \+ 1\], got \[2, 3\]"),
+        ((x, x, x, torch.zeros(3, 4), 1, 0), r"table: expected 2c \+ 1 entries with c >= 1, the longer reach, got 4"),
+        ((x, x, x, torch.zeros(3, 3), 1, 2), r"table: expected 2c \+ 1 entries with c >= 2, the longer reach, got 3"),
+        ((x, x, x, None, 1, 0, None, torch.tensor([0, 5])), r"cu_seqlens: expected a batch of 1 .*, got B = 2"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([0, 4])),
+         r"cu_seqlens: expected a last border of 5, the number of rows, got 4"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([1, 5])),
+         r"cu_seqlens: expected a first border of 0, got 1"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([0, 4, 3, 5])),
+         r"cu_seqlens: expected ascending borders, got 4 before 3 at index 1"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([0.0, 5.0])),
+         r"cu_seqlens: expected int64 or int32, got float32"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([0, 2, 5]), torch.tensor([0, 1, 5])),
+         r"cu_seqlens_k: expected at least 2 keys in sequence 0, as many as it has queries, got 1"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, None, torch.tensor([0, 5])),
+         r"cu_seqlens: expected together with cu_seqlens_k"),
+    ])
+    def test_local_attention(self, arguments, message):
+        with pytest.raises(ValueError, match="^local_attention: " + message + "$"):
+            ops.local_attention(*arguments)
+
+    @pytest.mark.parametrize("arguments, message", [
+        ((x, x, torch.zeros(3, 2, 4), "forward"), r"form: expected causal or full, got forward"),
+        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, H = 3, M, D = 4\], got \[2, 3, 5, 3\]"),
+        ((x, x[:, :, :3], torch.zeros(3, 2, 4), "causal"), r"m: expected as many rows as q, 5, in .*, got 3"),
+        ((x, x, torch.zeros(2, 2, 4), "full"),
+         r"basis: expected \[H = 3, R, D = 4\] or \[1, R, D\], R >= 1, got \[2, 2, 4\]"),
+        ((x, x, torch.zeros(3, 0, 4), "full"), r"basis: expected .*, got \[3, 0, 4\]"),
+        ((x[:1], x[:1], torch.zeros(3, 2, 4), "causal", 1.0, torch.tensor([0, 5]), torch.tensor([0, 5])),
+         r"cu_seqlens_source: expected none in the causal form"),
+    ])
+    def test_orthogonal_memory(self, arguments, message):
+        with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
+            ops.orthogonal_memory(*arguments)
+
+    @pytest.mark.parametrize("place, value, message", [
+        (3, torch.zeros(2, 3, 2), r"closed: expected float64, got float32"),
+        (4, torch.zeros(2, 3, 3).double(), r"open: expected \[B = 2, H = 3, R = 2\], got \[2, 3, 3\]"),
+        (5, torch.zeros(3, dtype=torch.int64), r"count: expected \[B = 2\], got \[3\]"),
+        (5, torch.zeros(2, dtype=torch.int32), r"count: expected int64, got int32"),
+        (5, torch.tensor([0, -4]), r"count: expected 0 or more, got -4 at index 1"),
+    ])
+    def test_extend(self, place, value, message):
+        sums = torch.zeros(2, 3, 2, dtype=torch.float64)
+        arguments = [self.x, self.x, torch.zeros(3, 2, 4), sums, sums, torch.zeros(2, dtype=torch.int64)]
+        arguments[place] = value
+        with pytest.raises(ValueError, match="^orthogonal_memory_extend: " + message + "$"):
+            ops.orthogonal_memory_extend(*arguments)
+
+    def test_backend(self):
+        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel or reference, got fast$"):
+            ops.local_attention(self.x, self.x, self.x, None, 1, 0, backend="fast")

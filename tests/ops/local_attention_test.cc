@@ -1,0 +1,194 @@
+#include "longspan/ops/local_attention/local_attention.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/ops/tensors.h"
+
+namespace longspan::ops {
+namespace {
+
+struct Shape {
+  int64_t batch, heads, queries, keys, width, value_width, reach_left, reach_right;
+  int64_t table_heads;  // 0: no table
+};
+
+std::ostream& operator<<(std::ostream& out, const Shape& s) {
+  return out << "B" << s.batch << " H" << s.heads << " N" << s.queries << " M" << s.keys << " D" << s.width << " Dv"
+             << s.value_width << " left " << s.reach_left << " right " << s.reach_right << " table " << s.table_heads;
+}
+
+struct Operands {
+  std::vector<at::Tensor> tensors;  // q, k, v and the table, if any
+  at::Tensor dout;
+  Shape shape;
+
+  explicit Operands(const Shape& s) : shape(s) {
+    tensors = {randn({s.batch, s.heads, s.queries, s.width}), randn({s.batch, s.heads, s.keys, s.width}),
+               randn({s.batch, s.heads, s.keys, s.value_width})};
+    if (s.table_heads) tensors.push_back(randn({s.table_heads, 2 * std::max(s.reach_left, s.reach_right) + 3}));
+    dout = randn({s.batch, s.heads, s.queries, s.value_width});
+  }
+
+  at::Tensor run(const std::vector<at::Tensor>& t, const char* backend) const {
+    return local_attention(t[0], t[1], t[2], t.size() > 3 ? std::optional(t[3]) : std::nullopt, shape.reach_left,
+                           shape.reach_right, std::nullopt, std::nullopt, std::nullopt, backend);
+  }
+};
+
+// First-order error bounds of forward and backward in `dtype` (u: its roundoff), for operands whose rows have the
+// norms below; |<a, b>| and the sum of |a_c b_c| are at most the product of the norms.
+struct Bounds {
+  double out, dq, dk, dv, dtable;
+
+  Bounds(const Operands& x, at::ScalarType dtype) {
+    const Shape& s = x.shape;
+    const double u = roundoff(dtype);
+    const double scale = 1 / std::sqrt(static_cast<double>(s.width));
+    const double q = max_norm(x.tensors[0]), k = max_norm(x.tensors[1]), v = max_norm(x.tensors[2]);
+    const double table = x.tensors.size() > 3 ? max_abs(x.tensors[3]) : 0, g = max_norm(x.dout);
+    const int64_t seen = std::min(s.keys, s.reach_left + s.reach_right + 1);        // keys of a query
+    const int64_t readers = std::min(s.queries, s.reach_left + s.reach_right + 1);  // queries of a key
+    // Scores: dot product, scale, table. A score off by e makes its exponential off by a factor of 1 + e, and so the
+    // normalised probability by 2 e at most; exp itself and the normalising sum add 4 u and the sum's bound.
+    const double score = sum_bound(dtype, s.width) * scale * q * k + 2 * u * (scale * q * k + table);
+    const double p = 2 * score + 4 * u + sum_bound(dtype, seen);
+    out = kSecondOrder * (p + sum_bound(dtype, seen)) * v;
+    // ds = p (dp - delta), |dp|, |delta| <= g v; delta is a sum over the row or <dout, out>.
+    const double dp = g * v;
+    const double ds = sum_bound(dtype, s.value_width) * dp * 2 + g * out + 2 * p * dp + 2 * u * dp;
+    dq = kSecondOrder * scale * k * (ds + sum_bound(dtype, seen) * 2 * dp);
+    dk = kSecondOrder * scale * q * readers * (ds + sum_bound(dtype, readers) * 2 * dp);
+    dv = kSecondOrder * g * readers * (p + sum_bound(dtype, readers));
+    const int64_t terms = s.batch * s.queries * (s.table_heads == 1 ? s.heads : 1);
+    dtable = kSecondOrder * terms * (ds + sum_bound(dtype, terms) * 2 * dp);
+  }
+  double of(std::size_t input) const { return std::vector<double>{dq, dk, dv, dtable}[input]; }
+};
+
+class LocalAttentionTest : public ::testing::TestWithParam<Shape> {
+ protected:
+  void SetUp() override { at::manual_seed(11); }
+};
+
+// Kernels in float32 and float64 against the composed form in float64, which has an error of its own.
+TEST_P(LocalAttentionTest, EqualsComposedForm) {
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    SCOPED_TRACE(c10::toString(dtype));
+    Operands x(GetParam());
+    // Rounded to the dtype first, so that both forms see the same numbers.
+    for (auto& t : x.tensors) t = t.to(dtype).to(at::kDouble);
+    x.dout = x.dout.to(dtype).to(at::kDouble);
+    const auto exact_inputs = leaves(x.tensors, at::kDouble);
+    const at::Tensor exact = x.run(exact_inputs, "reference");
+    const auto exact_gradients = torch::autograd::grad({(exact * x.dout).sum()}, exact_inputs);
+    const Bounds bounds(x, dtype), own(x, at::kDouble);
+    const auto inputs = leaves(x.tensors, dtype);
+    const at::Tensor out = x.run(inputs, "kernel");
+    EXPECT_TRUE(near(out, exact, bounds.out + own.out));
+    const auto gradients = torch::autograd::grad({(out * x.dout.to(dtype)).sum()}, inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      EXPECT_TRUE(near(gradients[i], exact_gradients[i], bounds.of(i) + own.of(i))) << "gradient of input " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, LocalAttentionTest,
+                         ::testing::Values(Shape{1, 1, 1, 1, 1, 1, 0, 0, 0}, Shape{2, 3, 17, 17, 8, 8, 4, 0, 3},
+                                           Shape{1, 2, 65, 65, 16, 5, 15, 15, 1}, Shape{2, 2, 7, 40, 33, 9, 20, 3, 2},
+                                           Shape{1, 1, 300, 300, 64, 64, 63, 0, 1},
+                                           Shape{1, 2, 10, 10, 4, 4, 100, 100, 2}));
+
+TEST(LocalAttention, LogSumExp) {
+  at::manual_seed(12);
+  const Operands x({2, 2, 9, 12, 8, 4, 3, 1, 2});
+  const auto run = [&](const char* backend) {
+    return std::get<1>(local_attention_forward(x.tensors[0], x.tensors[1], x.tensors[2], x.tensors[3], 3, 1,
+                                               std::nullopt, std::nullopt, std::nullopt, backend));
+  };
+  // A score is off by `score` of Bounds; the sum of 5 exponentials and its logarithm add their own.
+  const double q = max_norm(x.tensors[0]), k = max_norm(x.tensors[1]);
+  const double score =
+      sum_bound(at::kDouble, 8) * q * k / std::sqrt(8.0) + 2 * roundoff(at::kDouble) * (q * k + max_abs(x.tensors[3]));
+  const double magnitude = q * k + max_abs(x.tensors[3]) + std::log(5.0);
+  EXPECT_TRUE(near(run("kernel"), run("reference"), 2 * (score + sum_bound(at::kDouble, 9) * (1 + magnitude))));
+}
+
+// Rows computed with the past's keys at hand are the rows of the whole.
+TEST(LocalAttention, LastQueriesAreThoseOfTheWhole) {
+  at::manual_seed(13);
+  const at::Tensor q = randn({2, 2, 50, 8}, at::kFloat), k = randn({2, 2, 50, 8}, at::kFloat),
+                   v = randn({2, 2, 50, 8}, at::kFloat);
+  const at::Tensor whole = local_attention(q, k, v, std::nullopt, 7, 0);
+  for (int64_t cut : {1, 7, 8, 16, 49}) {
+    const int64_t past = std::max<int64_t>(0, cut - 7);
+    const at::Tensor rest = local_attention(q.narrow(2, cut, 50 - cut), k.narrow(2, past, 50 - past),
+                                            v.narrow(2, past, 50 - past), std::nullopt, 7, 0);
+    EXPECT_TRUE(same_bits(rest, whole.narrow(2, cut, 50 - cut))) << "cut at " << cut;
+  }
+}
+
+TEST(LocalAttention, StridesChangeNoBit) {
+  at::manual_seed(14);
+  const Operands x({2, 3, 20, 20, 8, 8, 5, 0, 3});
+  const auto plain = leaves(x.tensors, at::kFloat);
+  const at::Tensor dout = x.dout.to(at::kFloat);
+  const at::Tensor out = x.run(plain, "auto");
+  const auto gradients = torch::autograd::grad({(out * dout).sum()}, plain);
+  auto swapped = leaves(x.tensors, at::kFloat);
+  for (int i = 0; i < 3; ++i)
+    swapped[i] = swapped[i].detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_(true);
+  const at::Tensor other = x.run(swapped, "auto");
+  EXPECT_TRUE(same_bits(other, out));
+  EXPECT_TRUE(other.transpose(1, 2).is_contiguous());
+  // The incoming gradient with strides too.
+  const at::Tensor strided = at::cat({dout.unsqueeze(-1), dout.unsqueeze(-1)}, -1).select(-1, 0);
+  ASSERT_NE(strided.stride(-1), 1);
+  const auto others = torch::autograd::grad({other}, swapped, {strided});
+  for (std::size_t i = 0; i < others.size(); ++i) EXPECT_TRUE(same_bits(others[i], gradients[i])) << "gradient " << i;
+}
+
+// What stands in another sequence of the pack, NaN too, is never read.
+TEST(LocalAttention, PackedSequencesAreIsolated) {
+  at::manual_seed(15);
+  const Operands x({1, 2, 40, 40, 8, 8, 6, 6, 2});
+  auto inputs = leaves(x.tensors, at::kFloat);
+  const at::Tensor cu = at::tensor({0, 11, 11, 25, 40}, at::kInt);
+  auto poisoned = leaves(x.tensors, at::kFloat);
+  for (int i = 0; i < 3; ++i) {
+    const at::NoGradGuard no_grad;
+    poisoned[i].narrow(2, 0, 11).fill_(std::numeric_limits<float>::quiet_NaN());
+    poisoned[i].narrow(2, 25, 15).fill_(std::numeric_limits<float>::infinity());
+  }
+  const auto run = [&](const std::vector<at::Tensor>& t) {
+    return local_attention(t[0], t[1], t[2], t[3], 6, 6, std::nullopt, cu).narrow(2, 11, 14);
+  };
+  const auto alone_inputs = leaves(
+      {x.tensors[0].narrow(2, 11, 14), x.tensors[1].narrow(2, 11, 14), x.tensors[2].narrow(2, 11, 14), x.tensors[3]},
+      at::kFloat);
+  const at::Tensor alone = local_attention(alone_inputs[0], alone_inputs[1], alone_inputs[2], alone_inputs[3], 6, 6);
+  EXPECT_TRUE(same_bits(run(inputs), alone));
+  EXPECT_TRUE(same_bits(run(poisoned), alone));
+  const at::Tensor dout = x.dout.to(at::kFloat).narrow(2, 11, 14);
+  const auto packed = torch::autograd::grad({(run(inputs) * dout).sum()}, {inputs[0], inputs[1], inputs[2]});
+  const auto single =
+      torch::autograd::grad({(alone * dout).sum()}, {alone_inputs[0], alone_inputs[1], alone_inputs[2]});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(packed[i].narrow(2, 11, 14), single[i])) << "gradient " << i;
+}
+
+TEST(LocalAttention, ErrorsAreValueErrorsWithOneLine) {
+  const at::Tensor q = at::zeros_like(randn({1, 1, 2, 3}));
+  try {
+    local_attention(q, q, q.narrow(2, 0, 1), std::nullopt, 1, 0);
+    FAIL() << "expected an error";
+  } catch (const c10::ValueError& e) {
+    EXPECT_STREQ(e.what_without_backtrace(),
+                 "local_attention: v: expected [B = 1, H = 1, M = 2, Dv], got [1, 1, 1, 3]");
+  }
+}
+
+}  // namespace
+}  // namespace longspan::ops

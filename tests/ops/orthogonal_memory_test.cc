@@ -1,0 +1,253 @@
+#include "longspan/ops/orthogonal_memory/orthogonal_memory.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/ops/tensors.h"
+
+namespace longspan::ops {
+namespace {
+
+struct Shape {
+  const char* form;
+  int64_t batch, heads, queries, sources, width, slots, basis_heads;
+  double scale;
+};
+
+std::ostream& operator<<(std::ostream& out, const Shape& s) {
+  return out << s.form << " B" << s.batch << " H" << s.heads << " N" << s.queries << " M" << s.sources << " D"
+             << s.width << " R" << s.slots << " bases " << s.basis_heads << " scale " << s.scale;
+}
+
+// Rows of norm about 1: an orthogonal basis in all that the bounds use of it.
+at::Tensor random_basis(int64_t heads, int64_t slots, int64_t width) {
+  return randn({heads, slots, width}) / std::sqrt(static_cast<double>(width));
+}
+
+struct Operands {
+  std::vector<at::Tensor> tensors;  // q, m, basis
+  at::Tensor dout;
+  Shape shape;
+
+  explicit Operands(const Shape& s) : shape(s) {
+    tensors = {randn({s.batch, s.heads, s.queries, s.width}), randn({s.batch, s.heads, s.sources, s.width}),
+               random_basis(s.basis_heads, s.slots, s.width)};
+    dout = randn({s.batch, s.heads, s.queries, s.width});
+  }
+  at::Tensor run(const std::vector<at::Tensor>& t, const char* backend) const {
+    return orthogonal_memory(t[0], t[1], t[2], shape.form, shape.scale, std::nullopt, std::nullopt, backend);
+  }
+};
+
+// First-order error bounds of forward and backward in `dtype`, sums in float64. Names as in
+// docs/ops/orthogonal_memory.md; a letter is the largest magnitude of the quantity, e_ its error. p sums to 1 over the
+// slots, so sums of p times something need no factor of R beyond the rounding of the sum.
+struct Bounds {
+  double out, dq, dm, dbasis;
+
+  Bounds(const Operands& x, at::ScalarType dtype) {
+    const Shape& s = x.shape;
+    const double u = roundoff(dtype), c = std::abs(s.scale);
+    const double q = max_norm(x.tensors[0]), m = max_norm(x.tensors[1]), b = max_norm(x.tensors[2]);
+    const double g = max_norm(x.dout), width = sum_bound(dtype, s.width), slots = sum_bound(dtype, s.slots);
+    // A mean of z is no longer than the longest z; its float64 sum and the cast add 2 u.
+    const double H = b * m, e_H = width * H + 2 * u * H;
+    const double A = b * q, e_A = width * A;
+    const double e_S = c * (e_H * A + H * e_A + 3 * u * H * A);
+    const double e_p = 2 * e_S + 4 * u + slots;  // relative, as in local attention
+    const double e_U = e_p * H + e_H + u * H;    // of U = p o H, times p
+    out = kSecondOrder * b * (e_U + slots * H);
+    const double dU = b * g, e_dU = width * dU;
+    const double dP = dU * H, e_dP = e_dU * H + dU * e_H + u * dP;
+    const double dS = 2 * dP, e_dS = 2 * e_dP + (3 * e_p + slots + 3 * u) * dS;  // times p
+    const double dA = c * dS * H, e_dA = c * (e_dS * H + dS * e_H) + 3 * u * dA;
+    dq = kSecondOrder * b * (e_dA + slots * dA);
+    const double dH = dU + c * dS * A, e_dH = e_dU + e_p * dU + c * (e_dS * A + dS * e_A) + 4 * u * dH;
+    // dz_j sums dH_t / N_t over its readers.
+    double readers = 0;
+    if (std::string(s.form) == "causal")
+      for (int64_t t = 0; t < s.queries; ++t) readers += 1.0 / static_cast<double>(t + 1);
+    else
+      readers = static_cast<double>(s.queries) / static_cast<double>(std::max<int64_t>(s.sources, 1));
+    const double dz = readers * dH, e_dz = readers * e_dH + 3 * u * dz;
+    dm = kSecondOrder * b * (e_dz + slots * dz);
+    const int64_t shared = s.batch * (s.basis_heads == 1 ? s.heads : 1);
+    const int64_t rows = shared * s.queries, sources = shared * s.sources;
+    dbasis = kSecondOrder *
+             (rows * g * (e_U + sum_bound(dtype, rows) * H) + rows * q * (e_dA + sum_bound(dtype, rows) * dA) +
+              sources * m * (e_dz + sum_bound(dtype, sources) * dz));
+  }
+  double of(std::size_t input) const { return std::vector<double>{dq, dm, dbasis}[input]; }
+};
+
+class OrthogonalMemoryTest : public ::testing::TestWithParam<Shape> {
+ protected:
+  void SetUp() override { at::manual_seed(21); }
+};
+
+// Kernels in float32 and float64 against the composed form in float64, which has an error of its own.
+TEST_P(OrthogonalMemoryTest, EqualsComposedForm) {
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    SCOPED_TRACE(c10::toString(dtype));
+    Operands x(GetParam());
+    // Rounded to the dtype first, so that both forms see the same numbers.
+    for (auto& t : x.tensors) t = t.to(dtype).to(at::kDouble);
+    x.dout = x.dout.to(dtype).to(at::kDouble);
+    const auto exact_inputs = leaves(x.tensors, at::kDouble);
+    const at::Tensor exact = x.run(exact_inputs, "reference");
+    const auto exact_gradients = torch::autograd::grad({(exact * x.dout).sum()}, exact_inputs);
+    const Bounds bounds(x, dtype), own(x, at::kDouble);
+    const auto inputs = leaves(x.tensors, dtype);
+    const at::Tensor out = x.run(inputs, "kernel");
+    EXPECT_TRUE(near(out, exact, bounds.out + own.out));
+    const auto gradients = torch::autograd::grad({(out * x.dout.to(dtype)).sum()}, inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      EXPECT_TRUE(near(gradients[i], exact_gradients[i], bounds.of(i) + own.of(i))) << "gradient of input " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, OrthogonalMemoryTest,
+    ::testing::Values(Shape{"causal", 1, 1, 1, 1, 1, 1, 1, 1}, Shape{"causal", 2, 3, 17, 17, 8, 5, 3, 1},
+                      Shape{"causal", 1, 2, 600, 600, 33, 16, 1, 0.5}, Shape{"causal", 1, 1, 300, 300, 64, 64, 1, 1},
+                      Shape{"full", 2, 3, 17, 17, 8, 8, 3, 1}, Shape{"full", 2, 2, 40, 530, 20, 7, 1, 2},
+                      Shape{"full", 1, 2, 9, 1, 4, 4, 2, 1}));
+
+struct State {
+  at::Tensor closed, open, count;
+};
+
+State fresh(int64_t streams, int64_t heads, int64_t slots) {
+  const at::Tensor zero = at::zeros({streams, heads, slots}, at::kDouble);
+  return {zero, zero.clone(), at::zeros({streams}, at::kLong)};
+}
+
+at::Tensor extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, State& state,
+                  const std::optional<at::Tensor>& cu = std::nullopt, const char* backend = "auto") {
+  at::Tensor out;
+  std::tie(out, state.closed, state.open, state.count) =
+      orthogonal_memory_extend(q, m, basis, state.closed, state.open, state.count, 1.0, cu, backend);
+  return out;
+}
+
+// Any cutting gives the same bits as one call, and the same state.
+TEST(OrthogonalMemoryExtend, CutsChangeNoBit) {
+  at::manual_seed(22);
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const at::Tensor q = randn({2, 2, 530, 9}, dtype), m = randn({2, 2, 530, 9}, dtype);
+    const at::Tensor basis = random_basis(2, 5, 9).to(dtype);
+    const at::Tensor whole = orthogonal_memory(q, m, basis, "causal");
+    State at_once = fresh(2, 2, 5);
+    EXPECT_TRUE(same_bits(extend(q, m, basis, at_once), whole));
+    for (const std::vector<int64_t>& cuts :
+         {std::vector<int64_t>{1, 529}, {255, 1, 274}, {256, 256, 18}, {0, 100, 0, 156, 1, 273}, {511, 2, 17}}) {
+      State state = fresh(2, 2, 5);
+      std::vector<at::Tensor> parts;
+      int64_t begin = 0;
+      for (const int64_t size : cuts) {
+        parts.push_back(extend(q.narrow(2, begin, size), m.narrow(2, begin, size), basis, state));
+        begin += size;
+      }
+      EXPECT_TRUE(same_bits(at::cat(parts, 2), whole)) << "first cut " << cuts[0];
+      EXPECT_TRUE(same_bits(state.closed, at_once.closed));
+      EXPECT_TRUE(same_bits(state.open, at_once.open));
+      EXPECT_TRUE(state.count.equal(at::full({2}, 530, at::kLong)));
+    }
+  }
+}
+
+// Streams of different ages, each with its own number of new rows.
+TEST(OrthogonalMemoryExtend, PackedStreamsAreTheirOwn) {
+  at::manual_seed(23);
+  const at::Tensor basis = random_basis(1, 4, 6).to(at::kFloat);
+  const std::vector<int64_t> ages = {0, 300, 255}, sizes = {3, 0, 260};
+  std::vector<at::Tensor> new_q, new_m, expected;
+  std::vector<State> states, after;
+  for (int s = 0; s < 3; ++s) {
+    State state = fresh(1, 2, 4);
+    extend(randn({1, 2, ages[s], 6}, at::kFloat), randn({1, 2, ages[s], 6}, at::kFloat), basis, state);
+    states.push_back(state);
+    new_q.push_back(randn({1, 2, sizes[s], 6}, at::kFloat));
+    new_m.push_back(randn({1, 2, sizes[s], 6}, at::kFloat));
+    expected.push_back(extend(new_q[s], new_m[s], basis, state));
+    after.push_back(state);
+  }
+  const auto stack = [](const std::vector<State>& list) {
+    return State{at::cat({list[0].closed, list[1].closed, list[2].closed}),
+                 at::cat({list[0].open, list[1].open, list[2].open}),
+                 at::cat({list[0].count, list[1].count, list[2].count})};
+  };
+  State packed = stack(states);
+  const State wanted = stack(after);
+  const at::Tensor out =
+      extend(at::cat(new_q, 2), at::cat(new_m, 2), basis, packed, at::tensor({0, 3, 3, 263}, at::kLong));
+  EXPECT_TRUE(same_bits(out, at::cat(expected, 2)));
+  EXPECT_TRUE(same_bits(packed.closed, wanted.closed));
+  EXPECT_TRUE(same_bits(packed.open, wanted.open));
+  EXPECT_TRUE(packed.count.equal(wanted.count));
+}
+
+// Differentiating through the cuts is differentiating the whole.
+TEST(OrthogonalMemoryExtend, GradientsThroughCuts) {
+  at::manual_seed(24);
+  const Operands x({"causal", 1, 2, 520, 520, 6, 4, 2, 1});
+  const auto whole = leaves(x.tensors, at::kDouble), cut = leaves(x.tensors, at::kDouble);
+  const auto expected = torch::autograd::grad({(x.run(whole, "kernel") * x.dout).sum()}, whole);
+  State state = fresh(1, 2, 4);
+  std::vector<at::Tensor> parts;
+  for (int64_t begin = 0; begin < 520; begin += 130)
+    parts.push_back(extend(cut[0].narrow(2, begin, 130), cut[1].narrow(2, begin, 130), cut[2], state));
+  const auto gradients = torch::autograd::grad({(at::cat(parts, 2) * x.dout).sum()}, cut);
+  const Bounds bounds(x, at::kDouble);
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    EXPECT_TRUE(near(gradients[i], expected[i], 2 * bounds.of(i))) << "gradient of input " << i;
+}
+
+TEST(OrthogonalMemoryExtend, ComposedFormKeepsTheSameState) {
+  at::manual_seed(25);
+  const at::Tensor q = randn({2, 2, 300, 6}), m = randn({2, 2, 300, 6}), basis = random_basis(2, 4, 6);
+  State kernel = fresh(2, 2, 4), composed = fresh(2, 2, 4);
+  kernel.count = composed.count = at::tensor({100, 212}, at::kLong);
+  extend(q, m, basis, kernel);
+  extend(q, m, basis, composed, std::nullopt, "reference");
+  // Sums of 300 values at most, each a product of rows.
+  const double bound =
+      2 * 300 * max_norm(m) * max_norm(basis) * (sum_bound(at::kDouble, 6) + sum_bound(at::kDouble, 300));
+  EXPECT_TRUE(near(kernel.closed, composed.closed, bound));
+  EXPECT_TRUE(near(kernel.open, composed.open, bound));
+  EXPECT_TRUE(kernel.count.equal(composed.count));
+}
+
+// What stands in another sequence of the pack, NaN too, is never read.
+TEST(OrthogonalMemory, PackedSequencesAreIsolated) {
+  at::manual_seed(26);
+  const at::Tensor q = randn({1, 2, 40, 6}, at::kFloat), m = randn({1, 2, 40, 6}, at::kFloat);
+  const at::Tensor basis = random_basis(2, 4, 6).to(at::kFloat), cu = at::tensor({0, 11, 11, 25, 40}, at::kInt);
+  at::Tensor bad = m.clone();
+  bad.narrow(2, 0, 11).fill_(std::numeric_limits<float>::quiet_NaN());
+  bad.narrow(2, 25, 15).fill_(std::numeric_limits<float>::infinity());
+  for (const char* form : {"causal", "full"}) {
+    const at::Tensor alone = orthogonal_memory(q.narrow(2, 11, 14), m.narrow(2, 11, 14), basis, form);
+    EXPECT_TRUE(same_bits(orthogonal_memory(q, m, basis, form, 1.0, cu).narrow(2, 11, 14), alone)) << form;
+    EXPECT_TRUE(same_bits(orthogonal_memory(q, bad, basis, form, 1.0, cu).narrow(2, 11, 14), alone)) << form;
+  }
+}
+
+TEST(OrthogonalMemory, ErrorsAreValueErrorsWithOneLine) {
+  const at::Tensor q = at::zeros({1, 1, 2, 3});
+  try {
+    orthogonal_memory(q, q, at::zeros({2, 2, 3}), "causal");
+    FAIL() << "expected an error";
+  } catch (const c10::ValueError& e) {
+    EXPECT_STREQ(e.what_without_backtrace(),
+                 "orthogonal_memory: basis: expected [H = 1, R, D = 3] or [1, R, D], R >= 1, got [2, 2, 3]");
+  }
+}
+
+}  // namespace
+}  // namespace longspan::ops
