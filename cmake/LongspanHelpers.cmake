@@ -46,3 +46,12 @@ function(longspan_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
   endif()
 endfunction()
+
+# longspan_reuse_pch(TARGET)
+# Lets a program use the precompiled header of nn. That one was made with -fPIC, and the compiler takes it only with the
+# same flag: CMake's -fPIE for programs would have every file parse LibTorch's headers anew.
+function(longspan_reuse_pch target)
+  target_precompile_headers(${target} REUSE_FROM longspan_nn)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
+endfunction()

@@ -85,7 +85,7 @@ void check_padding(Probe& probe, Verdict& verdict) {
   ragged[0].fill_(false);
   nn::AttentionInputs inputs = bare;
   inputs.valid = ragged;
-  const auto y = module.forward(spread(x.masked_select(ragged.unsqueeze(-1)), ragged), inputs);
+  const auto y = module.forward(spread(x.masked_select(ragged.unsqueeze(-1)).view({1, -1, x.size(2)}), ragged), inputs);
   verdict.zero("a row of padding alone", y[0]);
   verdict.close("beside a row of padding alone", y.narrow(0, 1, y.size(0) - 1), expected.y.narrow(0, 1, y.size(0) - 1), module);
 

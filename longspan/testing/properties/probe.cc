@@ -42,12 +42,15 @@ Outcome run(Probe& probe, const at::Tensor& x, nn::AttentionInputs inputs, const
   }
   Outcome out;
   out.y = module.forward(leaf, inputs);
-  if (out.y.numel() > 0 || x.numel() > 0) {
+  if (out.y.numel() > 0) {
     out.y.backward(weight);
     out.dx = leaf.grad();
     if (source.defined()) out.dsource = source.grad();
     for (auto& parameter : module.named_parameters())
       if (parameter.value().grad().defined()) out.dparameters[parameter.key()] = parameter.value().grad().clone();
+  } else {  // nothing depends on anything
+    out.dx = at::zeros_like(x);
+    if (source.defined()) out.dsource = at::zeros_like(source);
   }
   out.y = out.y.detach();
   module.zero_grad();

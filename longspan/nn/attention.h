@@ -1,0 +1,120 @@
+// The one interface of every attention.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "longspan/nn/pch.h"
+#include "longspan/nn/state.h"
+
+namespace longspan::nn {
+
+/// Which query sees what: the four uses of an attention, fixed when a module is built.
+/// causal_cross reads a fully visible source, as the cross attention of an autoregressive decoder does.
+enum class Pattern { noncausal_self, causal_self, noncausal_cross, causal_cross };
+
+/// "noncausal_self", "causal_self", "noncausal_cross", "causal_cross".
+std::string to_string(Pattern pattern);
+/// Throws InputError with the four names.
+Pattern pattern_from_string(const std::string& text);
+inline bool is_cross(Pattern p) { return p == Pattern::noncausal_cross || p == Pattern::causal_cross; }
+
+/// Sizes that every attention shares.
+struct AttentionSizes {
+  int64_t width = 0;         ///< E, model width of input and output
+  int64_t heads = 0;         ///< H; E is a multiple of H
+  int64_t source_width = 0;  ///< width of a cross source; 0 means E
+  bool bias = true;          ///< biases in the projections
+  int64_t head_width() const { return width / heads; }
+};
+
+/// Everything a forward pass may be given besides x.
+struct AttentionInputs {
+  std::optional<at::Tensor> source = {};             ///< [B, M, source_width], cross patterns only
+  std::optional<at::Tensor> valid = {};              ///< [B, N] bool, true = a real token
+  std::optional<at::Tensor> source_valid = {};       ///< [B, M] bool
+  std::optional<at::Tensor> cu_seqlens = {};         ///< [S + 1]: x is one pack, B = 1; not together with valid
+  std::optional<at::Tensor> source_cu_seqlens = {};  ///< [S + 1], with cu_seqlens in cross patterns
+};
+
+/// What the property harness and the documentation need to know of a method.
+struct AttentionProperties {
+  bool causal_exact = true;             ///< causal: outputs before t are bitwise independent of tokens from t on (same shape)
+  bool length_free = true;              ///< the output of a prefix does not depend on the total length (within rounding)
+  bool bitwise = false;                 ///< attend() is own kernels throughout: bits independent of threads, batch-mates, packing, total length
+  std::optional<int64_t> max_length = {};  ///< a true maximum length, if the method has one
+};
+
+/// Cost of one layer's operator (projections apart) as functions of the lengths, multiply-adds counted as 2.
+struct AttentionCost {
+  double flops = 0;        ///< forward
+  double bytes = 0;        ///< forward, compulsory reads and writes in float32
+  double state_bytes = 0;  ///< of one stream after n tokens
+};
+
+/// Multi-head attention with its projections.
+///
+/// Padding is written once, here: forward() with `valid` gathers the valid tokens into a pack, calls forward_packed and scatters back (specification
+/// A.8), so every position (distance, rotary angle, count) is the rank of a token among the valid ones. Values at
+/// invalid places are never read; outputs there are 0.
+class Attention : public torch::nn::Module {
+ public:
+  Attention(std::string method, Pattern pattern, AttentionSizes sizes);
+
+  const std::string& method() const { return method_; }
+  Pattern pattern() const { return pattern_; }
+  const AttentionSizes& sizes() const { return sizes_; }
+  void pretty_print(std::ostream& stream) const override;
+
+  /// x [B, N, E] -> [B, N, E]. Throws InputError for shapes or masks that do not fit, and for inputs that the pattern has no use for.
+  at::Tensor forward(const at::Tensor& x, const AttentionInputs& inputs = {});
+
+  /// A fresh state of `batch` streams (causal_self), or one that holds what cross queries need of `source` [B, M, source_width].
+  State begin(int64_t batch);
+  State begin(const at::Tensor& source, const std::optional<at::Tensor>& source_valid = std::nullopt);
+
+  /// Consumes the new tokens x [B, N, E] (N >= 0) and returns their outputs; `state` becomes the state after them. Equals forward
+  /// over the whole stream, whatever the cuts. Invalid tokens (valid [B, N] false) do not touch the state and give 0.
+  /// Differentiable in x and in the incoming state. causal_self and cross patterns; noncausal_self throws InputError.
+  at::Tensor extend(State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid = std::nullopt);
+
+  virtual AttentionProperties properties() const = 0;
+  virtual AttentionCost cost(int64_t queries, int64_t keys) const = 0;
+
+  /// To be called after every optimizer step: restores constraints on parameters (LAVO: orthogonal basis). No-op for most.
+  virtual void after_step() {}
+
+  /// The complete options, as they stand in a saved configuration.
+  virtual FieldValues options() const = 0;
+
+  /// What ablate() accepts, as "part=way": "memory=none", "memory=zero", "memory=mean", "memory=swap" for LAVO.
+  virtual std::vector<std::string> ablations() const { return {}; }
+  /// Evaluates from now on with one part changed (way "none": as it was); InputError for what the method lacks.
+  virtual void ablate(const std::string& part, const std::string& way);
+
+  /// Operator level, for benchmarks: a function on q, k, v [B, H, N, D] alone, with the module's own parameters, no projections.
+  virtual at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) = 0;
+
+ protected:
+  /// Dense batch or pack, already checked: x [B, N, E]; with cu [S + 1] int64 on the CPU, B = 1. source and source_cu likewise.
+  struct Packed {
+    std::optional<at::Tensor> cu, source, source_cu;
+  };
+  virtual at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) = 0;
+  virtual State begin_self(int64_t batch) = 0;
+  virtual State begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) = 0;
+  /// x [B, N, E] with lengths all N, or with `cu` [B + 1] a pack [1, T, E] of each stream's new tokens (some may have none).
+  virtual at::Tensor extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) = 0;
+
+ private:
+  std::string method_;
+  Pattern pattern_;
+  AttentionSizes sizes_;
+};
+
+using AttentionPtr = std::shared_ptr<Attention>;
+
+}  // namespace longspan::nn

@@ -1,0 +1,140 @@
+#include "longspan/nn/registry.h"
+
+#include <algorithm>
+
+#include "longspan/nn/lavo.h"
+#include "longspan/nn/local.h"
+#include "longspan/nn/softmax.h"
+#include "longspan/nn/usable_options.h"
+
+namespace longspan::nn {
+namespace {
+
+const std::vector<Pattern> kSelf = {Pattern::causal_self, Pattern::noncausal_self};
+const std::vector<Pattern> kAll = {Pattern::causal_self, Pattern::noncausal_self, Pattern::causal_cross,
+                                   Pattern::noncausal_cross};
+
+std::vector<std::string> all_used(Pattern) { return {}; }
+
+bool has_pattern(const AttentionEntry& entry, Pattern pattern) {
+  return std::find(entry.patterns.begin(), entry.patterns.end(), pattern) != entry.patterns.end();
+}
+
+/// The one table: a new attention is a new entry here.
+std::vector<AttentionEntry> table() {
+  using std::string;
+  std::vector<AttentionEntry> out;
+  out.push_back({
+      .name = "lavo",
+      .summary = "linear attention via orthogonal memory: a sliding window and the compressed past",
+      .patterns = kAll,
+      .streaming = true,
+      .backends = {"kernel", "reference"},
+      .fields = lavo_fields().infos(),
+      .unused_fields = lavo_unused,
+      .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
+        FieldValues used = given;
+        const auto combine = used.find("combine");
+        if (is_cross(pattern) && combine != used.end() && combine->second == FieldValue(string("global")))
+          used.erase(combine);
+        refuse_unused("lavo", pattern, lavo_unused(pattern), used);
+        return std::make_shared<LavoAttention>(pattern, sizes, lavo_fields().parse(given));
+      },
+      .harness_configurations =
+          {
+              {{"r", int64_t{8}}},  // and the next but one: for cross patterns too
+              {{"r", int64_t{4}}, {"w", int64_t{3}}},
+              {{"r", int64_t{4}}, {"score_scale", string("inv_sqrt_d")}, {"basis_sharing", string("shared_heads")}},
+              {{"r", int64_t{8}}, {"w", int64_t{16}}, {"score_scale", string("inv_sqrt_d")}, {"basis_gain", 1.5}},
+              {{"r", int64_t{4}}, {"w", int64_t{1}}, {"epe", false}, {"basis_sharing", string("shared_heads")}},
+              {{"r", int64_t{3}},
+               {"w", int64_t{5}},
+               {"epe_sharing", string("shared_heads")},
+               {"epe_init", string("normal")},
+               {"basis_mode", string("frozen")}},
+              {{"r", int64_t{4}}, {"w", int64_t{4}}, {"memory_input", string("raw")}, {"basis_mode", string("free")}},
+              {{"r", int64_t{4}}, {"w", int64_t{4}}, {"combine", string("global")}},
+              {{"r", int64_t{4}}, {"combine", string("global")}, {"memory_input", string("raw")}},
+              {{"r", int64_t{4}}, {"w", int64_t{4}}, {"combine", string("local")}},
+          },
+  });
+  out.push_back({
+      .name = "local",
+      .summary = "softmax attention over a sliding window",
+      .patterns = kSelf,
+      .streaming = true,
+      .backends = {"kernel", "reference"},
+      .fields = local_fields().infos(),
+      .unused_fields = all_used,
+      .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
+        return std::make_shared<LocalAttention>(pattern, sizes, local_fields().parse(given));
+      },
+      .harness_configurations =
+          {
+              {},
+              {{"w", int64_t{1}}},
+              {{"w", int64_t{3}}, {"positions", string("table")}},
+          },
+  });
+  out.push_back({
+      .name = "softmax",
+      .summary = "full attention, by the library's scaled_dot_product_attention",
+      .patterns = kAll,
+      .streaming = true,
+      .backends = {"torch"},
+      .fields = softmax_fields().infos(),
+      .unused_fields = softmax_unused,
+      .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
+        refuse_unused("softmax", pattern, softmax_unused(pattern), given);
+        return std::make_shared<SoftmaxAttention>(pattern, sizes, softmax_fields().parse(given));
+      },
+      .harness_configurations = {{}, {{"rope", true}}},
+  });
+  return out;
+}
+
+}  // namespace
+
+const std::vector<AttentionEntry>& attentions() {
+  static const std::vector<AttentionEntry> entries = table();
+  return entries;
+}
+
+const AttentionEntry& find_attention(const std::string& name) {
+  std::vector<std::string> names;
+  for (const AttentionEntry& entry : attentions()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+  }
+  const std::string near = nearest_name(name, names);
+  std::string message = str_cat("unknown attention '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
+                                near.empty() ? "; known:" : " Known:");
+  for (const std::string& known : names) message += " " + known;
+  throw InputError(message);
+}
+
+std::vector<FieldValues> harness_configurations(const AttentionEntry& entry, Pattern pattern) {
+  std::vector<FieldValues> out;
+  if (!has_pattern(entry, pattern)) return out;
+  const std::vector<std::string> dropped = entry.unused_fields(pattern);
+  for (const FieldValues& configuration : entry.harness_configurations) {
+    FieldValues usable = without(configuration, dropped);
+    if (std::find(out.begin(), out.end(), usable) == out.end()) out.push_back(std::move(usable));
+  }
+  return out;
+}
+
+AttentionPtr make_attention(const std::string& name, Pattern pattern, const AttentionSizes& sizes,
+                            const FieldValues& options) {
+  const AttentionEntry& entry = find_attention(name);
+  if (!has_pattern(entry, pattern)) {
+    std::string others;
+    for (const AttentionEntry& other : attentions())
+      if (has_pattern(other, pattern)) others += (others.empty() ? "" : ", ") + other.name;
+    throw InputError(
+        str_cat(name, ": the pattern ", to_string(pattern), " is not supported; methods that have it: ", others));
+  }
+  return entry.make(pattern, sizes, options);
+}
+
+}  // namespace longspan::nn

@@ -1,0 +1,193 @@
+#include "longspan/nn/softmax.h"
+
+#include <algorithm>
+
+#include "longspan/nn/cost.h"
+#include "longspan/nn/merged_attention.h"
+#include "longspan/nn/packing.h"
+#include "longspan/nn/rotary.h"
+#include "longspan/nn/usable_options.h"
+
+namespace longspan::nn {
+namespace {
+
+/// [B, H, N, D]; a query without keys gives 0.
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
+  return at::scaled_dot_product_attention(q, k, v, {}, 0.0, causal);
+}
+
+/// Rows of stream b: of a dense batch, or of a pack with borders.
+at::Tensor stream(const at::Tensor& t, int64_t b, const std::vector<int64_t>& starts) {
+  return starts.empty() ? t.narrow(0, b, 1) : t.narrow(2, starts[b], starts[b + 1] - starts[b]);
+}
+
+std::vector<int64_t> optional_borders(const std::optional<at::Tensor>& cu) {
+  return cu ? borders(*cu) : std::vector<int64_t>();
+}
+
+/// The streams' results, as they came: a batch, or a pack. `like`: q, for when there is no stream at all.
+at::Tensor gather_streams(const std::vector<at::Tensor>& parts, bool packed, const at::Tensor& like) {
+  return parts.empty() ? like : at::cat(parts, packed ? 2 : 0);
+}
+
+/// `rows` [1, H, n, D] with zeros behind up to `length` rows.
+at::Tensor pad_rows(const at::Tensor& rows, int64_t length) {
+  return rows.size(2) == length ? rows : at::constant_pad_nd(rows, {0, 0, 0, length - rows.size(2)}, 0);
+}
+
+bool all_equal(const std::vector<int64_t>& values) {
+  return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+}
+
+}  // namespace
+
+const FieldTable<SoftmaxOptions>& softmax_fields() {
+  static const auto table =
+      FieldTable<SoftmaxOptions>("softmax")
+          .boolean("rope", &SoftmaxOptions::rope, "rotary position encoding of queries and keys")
+          .real("rope_base", &SoftmaxOptions::rope_base, {1.0, 1e12}, "base of the rotary frequencies");
+  return table;
+}
+
+std::vector<std::string> softmax_unused(Pattern pattern) {
+  return is_cross(pattern) ? std::vector<std::string>{"rope", "rope_base"} : std::vector<std::string>{};
+}
+
+SoftmaxAttention::SoftmaxAttention(Pattern pattern, AttentionSizes sizes, SoftmaxOptions options)
+    : Attention("softmax", pattern, sizes), options_(options), project_(*this, sizes, pattern) {
+  softmax_fields().validate(options_);
+  LONGSPAN_CHECK(!options_.rope || !is_cross(pattern), "softmax: rope has no use in the pattern ", to_string(pattern),
+                 ", got true");
+  LONGSPAN_CHECK(!options_.rope || sizes.head_width() % 2 == 0, "softmax: rope needs an even head width, got ",
+                 sizes.head_width());
+}
+
+FieldValues SoftmaxAttention::options() const {
+  return with_nulls(softmax_fields().values(options_), softmax_unused(pattern()));
+}
+
+AttentionCost SoftmaxAttention::cost(int64_t queries, int64_t keys) const {
+  const double width = static_cast<double>(sizes().width);
+  const bool causal = pattern() == Pattern::causal_self;
+  AttentionCost out;
+  out.flops = 4 * width *
+              (causal ? band_pairs(queries, keys, keys, 0) : static_cast<double>(queries) * static_cast<double>(keys));
+  out.bytes = row_bytes(queries, keys, sizes().width);
+  if (pattern() != Pattern::noncausal_self) out.state_bytes = 4 * 2 * static_cast<double>(keys) * width + 8;
+  return out;
+}
+
+at::Tensor SoftmaxAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  return attention(q, k, v, pattern() == Pattern::causal_self);
+}
+
+at::Tensor SoftmaxAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
+  const bool causal = pattern() == Pattern::causal_self;
+  const at::Tensor& source = packed.source ? *packed.source : x;
+  at::Tensor q = project_.queries(x), k = project_.keys(source);
+  const at::Tensor v = project_.values(source);
+  if (options_.rope) {
+    const at::Tensor ranks = packed.cu ? rank_of_row(*packed.cu) : at::arange(x.size(1), at::kLong);
+    const Rotary rotary(ranks, sizes().head_width(), options_.rope_base, q.options());
+    q = rotary.turn(q);
+    k = rotary.turn(k);
+  }
+  if (!packed.cu) return project_.merge(attention(q, k, v, causal));
+  const std::vector<int64_t> starts = borders(*packed.cu);
+  const std::vector<int64_t> source_starts = packed.source_cu ? borders(*packed.source_cu) : starts;
+  std::vector<at::Tensor> parts;
+  for (std::size_t s = 0; s + 1 < starts.size(); ++s) {
+    const auto b = static_cast<int64_t>(s);
+    parts.push_back(attention(stream(q, b, starts), stream(k, b, source_starts), stream(v, b, source_starts), causal));
+  }
+  return project_.merge(gather_streams(parts, true, q));
+}
+
+State SoftmaxAttention::begin_self(int64_t batch) {
+  const auto empty = [&] { return at::zeros({batch, sizes().heads, 0, sizes().head_width()}, project_.options()); };
+  return State({{"keys", empty()}, {"values", empty()}, {"count", at::zeros({batch}, at::kLong)}});
+}
+
+State SoftmaxAttention::begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu,
+                                    int64_t batch) {
+  const at::Tensor k = project_.keys(source), v = project_.values(source);
+  if (!source_cu) return State({{"keys", k}, {"values", v}, {"count", at::full({batch}, source.size(1), at::kLong)}});
+  const std::vector<int64_t> starts = borders(*source_cu);
+  const at::Tensor lengths = source_cu->diff();
+  const int64_t longest = batch > 0 ? lengths.max().item<int64_t>() : 0;
+  std::vector<at::Tensor> keys, values;
+  for (int64_t b = 0; b < batch; ++b) {
+    keys.push_back(pad_rows(stream(k, b, starts), longest));
+    values.push_back(pad_rows(stream(v, b, starts), longest));
+  }
+  return State({{"keys", at::cat(keys, 0)}, {"values", at::cat(values, 0)}, {"count", lengths}});
+}
+
+at::Tensor SoftmaxAttention::read_source(const State& state, const at::Tensor& q,
+                                         const std::optional<at::Tensor>& cu) const {
+  const std::vector<int64_t> counts = borders(state.at("count").contiguous());
+  const at::Tensor keys = state.at("keys").to(q.scalar_type()), values = state.at("values").to(q.scalar_type());
+  if (!cu && all_equal(counts)) {
+    const int64_t length = counts.empty() ? 0 : counts.front();
+    return attention(q, keys.narrow(2, 0, length), values.narrow(2, 0, length), false);
+  }
+  const std::vector<int64_t> starts = optional_borders(cu);
+  std::vector<at::Tensor> parts;
+  for (int64_t b = 0; b < state.batch(); ++b)
+    parts.push_back(attention(stream(q, b, starts), keys.narrow(0, b, 1).narrow(2, 0, counts[b]),
+                              values.narrow(0, b, 1).narrow(2, 0, counts[b]), false));
+  return gather_streams(parts, cu.has_value(), q);
+}
+
+at::Tensor SoftmaxAttention::extend_self(State& state, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                         const std::optional<at::Tensor>& cu) const {
+  const std::vector<int64_t> counts = borders(state.at("count").contiguous());
+  const at::Tensor old_keys = state.at("keys").to(k.scalar_type()), old_values = state.at("values").to(v.scalar_type());
+  if (!cu && all_equal(counts)) {
+    const int64_t length = counts.empty() ? 0 : counts.front();
+    const at::Tensor past_k = old_keys.narrow(2, 0, length), past_v = old_values.narrow(2, 0, length);
+    const at::Tensor out = merged_attention(q, past_k, past_v, k, v);
+    state = State({{"keys", at::cat({past_k, k}, 2)},
+                   {"values", at::cat({past_v, v}, 2)},
+                   {"count", state.at("count") + k.size(2)}});
+    return out;
+  }
+  const std::vector<int64_t> starts = optional_borders(cu);
+  const at::Tensor total = state.at("count") + (cu ? cu->diff() : at::full({state.batch()}, k.size(2), at::kLong));
+  const int64_t longest = state.batch() > 0 ? total.max().item<int64_t>() : 0;
+  std::vector<at::Tensor> parts, keys, values;
+  for (int64_t b = 0; b < state.batch(); ++b) {
+    const at::Tensor past_k = old_keys.narrow(0, b, 1).narrow(2, 0, counts[b]);
+    const at::Tensor past_v = old_values.narrow(0, b, 1).narrow(2, 0, counts[b]);
+    const at::Tensor new_k = stream(k, b, starts), new_v = stream(v, b, starts);
+    parts.push_back(merged_attention(stream(q, b, starts), past_k, past_v, new_k, new_v));
+    keys.push_back(pad_rows(at::cat({past_k, new_k}, 2), longest));
+    values.push_back(pad_rows(at::cat({past_v, new_v}, 2), longest));
+  }
+  if (!parts.empty()) state = State({{"keys", at::cat(keys, 0)}, {"values", at::cat(values, 0)}, {"count", total}});
+  return gather_streams(parts, cu.has_value(), q);
+}
+
+at::Tensor SoftmaxAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
+  at::Tensor q = project_.queries(x);
+  if (is_cross(pattern())) return project_.merge(read_source(state, q, cu));
+  at::Tensor k = project_.keys(x);
+  const at::Tensor v = project_.values(x);
+  if (options_.rope) {
+    const at::Tensor count = state.at("count");
+    const int64_t batch = count.numel(), length = x.size(1);
+    // One row of positions for each token: a pack's own, or those of the batch laid flat.
+    const at::Tensor ranks = cu ? rank_of_row(*cu, count) : rank_of_row(uniform_cu(batch, length), count);
+    const Rotary rotary(ranks, sizes().head_width(), options_.rope_base, q.options());
+    const auto turn = [&](const at::Tensor& t) {
+      if (cu || batch <= 1) return rotary.turn(t);
+      const at::Tensor flat = t.transpose(0, 1).reshape({1, sizes().heads, batch * length, t.size(3)});
+      return rotary.turn(flat).view({sizes().heads, batch, length, t.size(3)}).transpose(0, 1);
+    };
+    q = turn(q);
+    k = turn(k);
+  }
+  return project_.merge(extend_self(state, q, k, v, cu));
+}
+
+}  // namespace longspan::nn

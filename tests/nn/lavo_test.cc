@@ -1,0 +1,266 @@
+#include "longspan/nn/lavo.h"
+
+#include <torch/optim/sgd.h>
+
+#include "longspan/nn/lavo_basis.h"
+#include "support.h"
+
+namespace longspan::nn {
+namespace {
+
+constexpr AttentionSizes kGoldenSizes = {.width = 2, .heads = 1};
+constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
+
+at::Tensor head(const at::Tensor& rows) { return rows.unsqueeze(0).unsqueeze(0); }
+
+void set(Attention& module, const std::string& name, const at::Tensor& value) {
+  const at::NoGradGuard no_grad;
+  module.named_parameters()[name].copy_(value);
+}
+
+at::Tensor basis_of(const Attention& module) { return module.named_parameters()["basis"].detach(); }
+
+at::Tensor identity_defect(const at::Tensor& basis, double gain) {
+  return at::matmul(basis, basis.transpose(-1, -2)) - at::eye(basis.size(-2), basis.options()) * gain * gain;
+}
+
+/// q, k, v [2, 2, n, 8].
+std::vector<at::Tensor> operands(int64_t n) {
+  return {normal({2, 2, n, 8}, 1), normal({2, 2, n, 8}, 2), normal({2, 2, n, 8}, 3)};
+}
+
+// Operands are O(1) normal numbers below 5; scores are below 5 * 5 * 8, sums at most 16 long.
+constexpr double kBound = 200 * 16 * 64 * 1.2e-16;
+
+TEST(Lavo, GivesTheGoldenValues) {
+  const at::Tensor q = head(waves(6, 2, 0.7, 1.3, 0.5)), k = head(waves(6, 2, 0.3, -0.8, 0.2)),
+                   v = head(waves(6, 2, 1.1, 0.6, -0.4));
+  const auto check = [&](Pattern pattern, std::initializer_list<double> golden) {
+    const auto module = make("lavo", pattern, {{"r", int64_t{2}}, {"w", int64_t{3}}}, kGoldenSizes);
+    set(*module, "basis",
+        at::tensor({std::cos(.3), std::sin(.3), -std::sin(.3), std::cos(.3)}, float64()).view({1, 2, 2}));
+    set(*module, "position_table", at::tensor({.05, -.1, .2, .15, -.25}, float64()).view({1, 5}));
+    EXPECT_TRUE(close(module->attend(q, k, v), head(at::tensor(golden, float64()).view({6, 2})), 1e-9));
+  };
+  check(Pattern::causal_self, {-0.2798912964, 0.1713341312, 0.1236670843, 0.4599106618, 0.3046065017, 0.4225978576,
+                               0.3834536418, 0.3117653422, 0.1810535122, 0.0227386176, -0.1780589422, -0.2459015965});
+  check(Pattern::noncausal_self,
+        {0.2612684517, 0.3340910878, 0.2848168038, 0.2126761286, 0.1402453282, 0.0508249730, 0.0986297827, 0.0126304023,
+         0.0329604288, -0.0951838788, -0.1759649663, -0.2849933857});
+}
+
+TEST(Lavo, ProjectsAroundTheOperators) {
+  const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}}, kSizes);
+  for (const char* name : {"q", "k", "v", "out"}) set(*module, std::string(name) + ".weight", at::eye(16, float64()));
+  const at::Tensor x = normal({2, 11, 16}, 1), heads = x.view({2, 11, 2, 8}).transpose(1, 2);
+  const at::Tensor expected = module->attend(heads, heads, heads).transpose(1, 2).reshape({2, 11, 16});
+  EXPECT_TRUE(close(module->forward(x), expected, layer_bound(*module, x, 3)));
+}
+
+TEST(Lavo, BasisStartsOrthogonalAndStaysSo) {
+  const auto dtype = torch::get_default_dtype();
+  torch::set_default_dtype(at::scalarTypeToTypeMeta(at::kDouble));
+  torch::manual_seed(1);
+  const at::Tensor basis = make_basis(3, 5, 8, 1.5);
+  torch::set_default_dtype(dtype);
+  EXPECT_TRUE(close(identity_defect(basis, 1.5), at::zeros({3, 5, 5}), 1e-14));
+  EXPECT_FALSE(basis[0].equal(basis[1])) << "every head has a seed of its own";
+
+  for (const auto& [type, bound] : {std::pair{at::kDouble, 1e-12}, std::pair{at::kFloat, 1e-6}}) {
+    const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{6}}, {"w", int64_t{3}}}, kSizes);
+    module->to(type);
+    at::Tensor trained = module->named_parameters()["basis"];
+    torch::optim::SGD sgd(module->parameters(), 0.3);
+    const at::Tensor x = normal({2, 9, 16}, 1).to(type);
+    const at::Tensor start = trained.detach().clone();
+    for (int step = 0; step < 100; ++step) {
+      sgd.zero_grad();
+      (module->forward(x) - 1).square().mean().backward();
+      sgd.step();
+      module->after_step();
+    }
+    EXPECT_GT((trained.detach() - start).abs().max().item<double>(), 1e-3) << "the basis is trained";
+    EXPECT_TRUE(close(identity_defect(trained.detach().to(at::kDouble), 1.0), at::zeros({2, 6, 6}), bound));
+  }
+}
+
+TEST(Lavo, RetractionLeavesAnOrthogonalBasisAlone) {
+  at::Tensor basis = make_basis(2, 4, 8, 2.0).to(at::kDouble);
+  retract_basis(basis, 2.0);
+  const at::Tensor before = basis.clone();
+  retract_basis(basis, 2.0);
+  EXPECT_TRUE(close(basis, before, 2.0 * 8 * 16 * testing::unit_roundoff<double>()));
+}
+
+TEST(Lavo, ModesDecideWhatIsTrained) {
+  const auto mode = [](const char* name) {
+    return make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}, {"basis_mode", name}}, kSizes);
+  };
+  EXPECT_FALSE(mode("frozen")->named_parameters().contains("basis"));
+  EXPECT_TRUE(mode("frozen")->named_buffers().contains("basis"));
+  const auto free = mode("free");
+  set(*free, "basis", at::ones({2, 4, 8}));
+  free->after_step();
+  EXPECT_TRUE(basis_of(*free).eq(1).all().item<bool>());
+}
+
+TEST(Lavo, RefusesMoreSlotsThanTheHeadIsWide) {
+  expect_input_error(
+      [] {
+        make("lavo", Pattern::causal_self, {{"r", int64_t{9}}}, kSizes);
+      },
+      "LAVO: r = 9 directions cannot be orthogonal in a head of width d = 8; choose r <= d or more width per head");
+  expect_input_error(
+      [] {
+        make("lavo", Pattern::causal_self, {{"r", int64_t{0}}}, kSizes);
+      },
+      "lavo: r must be an integer from 1 to 65536, got 0");
+}
+
+TEST(Lavo, RefusesAnotherValueWidth) {
+  const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}}, kSizes);
+  expect_input_error(
+      [&] {
+        module->attend(normal({1, 2, 3, 8}, 1), normal({1, 2, 3, 8}, 2), normal({1, 2, 3, 4}, 3));
+      },
+      "lavo: the width of v must be the head width of q, 8, got 4");
+}
+
+TEST(Lavo, CrossHasNoLocalBranch) {
+  const auto module = make("lavo", Pattern::causal_cross, {{"r", int64_t{4}}, {"combine", "global"}}, kSizes);
+  EXPECT_FALSE(module->named_parameters().contains("k.weight"));
+  EXPECT_FALSE(module->named_parameters().contains("position_table"));
+  expect_input_error(
+      [] {
+        make("lavo", Pattern::causal_cross, {{"r", int64_t{4}}, {"combine", "local"}}, kSizes);
+      },
+      "lavo: combine has no use in the pattern causal_cross, got local");
+  expect_input_error(
+      [] {
+        make("lavo", Pattern::causal_cross, {{"r", int64_t{4}}, {"w", int64_t{3}}}, kSizes);
+      },
+      "lavo: w has no use in the pattern causal_cross, got 3");
+  // Equations A.5 by hand.
+  const auto in = operands(7);
+  const at::Tensor q = in[0].narrow(2, 0, 5), v = in[2], basis = basis_of(*module);
+  const at::Tensor mean = at::matmul(v, basis.transpose(-1, -2)).mean(2, true);
+  const at::Tensor p = (at::matmul(q, basis.transpose(-1, -2)) * mean).softmax(-1);
+  EXPECT_TRUE(close(module->attend(q, {}, v), at::matmul(p * mean, basis), kBound));
+}
+
+TEST(Lavo, ReadsUniformlyWithoutAQuery) {
+  for (const int64_t r : {4, 8}) {
+    const auto module = make("lavo", Pattern::noncausal_cross, {{"r", r}}, kSizes);
+    const auto in = operands(9);
+    const at::Tensor basis = basis_of(*module), mean = in[2].mean(2, true);
+    const at::Tensor expected = at::matmul(at::matmul(mean, basis.transpose(-1, -2)), basis) / static_cast<double>(r);
+    EXPECT_TRUE(close(module->attend(at::zeros_like(in[0]), {}, in[2]), expected.expand_as(in[0]), kBound));
+    if (r == 8) {
+      EXPECT_TRUE(close(expected, mean / 8, kBound)) << "a square basis gives back the mean";
+    }
+  }
+}
+
+TEST(Lavo, IgnoresSignsAndOrderOfSlots) {
+  const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}}, kSizes);
+  const auto in = operands(9);
+  const at::Tensor expected = module->attend(in[0], in[1], in[2]).detach(), basis = basis_of(*module).clone();
+  set(*module, "basis",
+      basis.index_select(1, at::tensor({2, 0, 3, 1}, at::kLong)) *
+          at::tensor({1., -1., -1., 1.}, float64()).view({4, 1}));
+  EXPECT_TRUE(close(module->attend(in[0], in[1], in[2]), expected, kBound));
+}
+
+TEST(Lavo, MemoryLiesInTheRowSpaceOfTheBasis) {
+  const auto module = make("lavo", Pattern::causal_self,
+                           {{"r", int64_t{4}}, {"w", int64_t{3}}, {"combine", "global"}, {"basis_gain", 1.5}}, kSizes);
+  const auto in = operands(9);
+  const at::Tensor y = module->attend(in[0], in[1], in[2]), basis = basis_of(*module);
+  const at::Tensor projected = at::matmul(at::matmul(y, basis.transpose(-1, -2)), basis) / (1.5 * 1.5);
+  EXPECT_TRUE(close(projected, y, kBound));
+}
+
+// At r = d an orthogonal basis can be absorbed into the projections.
+TEST(Lavo, ASquareBasisIsARotation) {
+  const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{8}}, {"w", int64_t{3}}}, kSizes);
+  const at::Tensor x = normal({2, 11, 16}, 1), expected = module->forward(x).detach();
+  const at::Tensor basis = basis_of(*module), rotation = at::block_diag({basis[0], basis[1]});
+  const double bound = layer_bound(*module, x, 3);
+  const auto weights = module->named_parameters();
+  for (const char* name : {"q", "k", "v"})
+    set(*module, std::string(name) + ".weight", at::matmul(rotation, weights[std::string(name) + ".weight"].detach()));
+  set(*module, "out.weight", at::matmul(weights["out.weight"].detach(), rotation.transpose(0, 1)));
+  set(*module, "basis", at::eye(8, float64()).expand({2, 8, 8}));
+  EXPECT_TRUE(close(module->forward(x), expected, 2 * bound));
+}
+
+TEST(Lavo, AZeroTableIsNone) {
+  for (const Pattern pattern : {Pattern::causal_self, Pattern::noncausal_self}) {
+    const FieldValues base = {{"r", int64_t{4}}, {"w", int64_t{3}}, {"epe_init", "zero"}};
+    FieldValues off = base;
+    off["epe"] = false;
+    const auto in = operands(9);
+    const auto with = make("lavo", pattern, base, kSizes), none = make("lavo", pattern, off, kSizes);
+    EXPECT_TRUE(close(with->attend(in[0], in[1], in[2]), none->attend(in[0], in[1], in[2]), kBound));
+    EXPECT_FALSE(none->named_parameters().contains("position_table"));
+  }
+}
+
+TEST(Lavo, AConstantAddedToTheTableChangesNothing) {
+  const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}}, kSizes);
+  const auto in = operands(9);
+  const at::Tensor expected = module->attend(in[0], in[1], in[2]).detach();
+  const at::Tensor table = module->named_parameters()["position_table"];
+  set(*module, "position_table", table.detach() + 7);
+  const at::Tensor y = module->attend(in[0], in[1], in[2]);
+  EXPECT_TRUE(close(y, expected, kBound));
+  y.square().sum().backward();
+  EXPECT_TRUE(table.grad().narrow(1, 0, 3).ne(0).any().item<bool>());
+  EXPECT_TRUE(table.grad().narrow(1, 3, 2).eq(0).all().item<bool>()) << "offsets ahead get no gradient";
+}
+
+TEST(Lavo, AblationsChangeTheMemoryAlone) {
+  const auto options = [](const char* combine) {
+    return FieldValues{{"r", int64_t{4}}, {"w", int64_t{3}}, {"combine", combine}};
+  };
+  const auto mean = make("lavo", Pattern::causal_self, options("mean"), kSizes);
+  const auto local = make("lavo", Pattern::causal_self, options("local"), kSizes);
+  const auto in = operands(9);
+  const at::Tensor &q = in[0], &k = in[1], &v = in[2];
+  const at::Tensor plain = mean->attend(q, k, v).detach(), window = local->attend(q, k, v);
+
+  mean->ablate("memory", "zero");
+  EXPECT_TRUE(close(mean->attend(q, k, v), window * 0.5, kBound));
+  mean->ablate("memory", "mean");
+  const at::Tensor basis = basis_of(*mean);
+  const at::Tensor counts = at::arange(1, 10, float64()).view({9, 1});
+  const at::Tensor features = at::matmul(window, basis.transpose(-1, -2)).cumsum(2) / counts;
+  EXPECT_TRUE(close(mean->attend(q, k, v), (window + at::matmul(features / 4, basis)) * 0.5, kBound));
+  mean->ablate("memory", "swap");
+  const at::Tensor other = features.roll(1, 0), p = (at::matmul(q, basis.transpose(-1, -2)) * other).softmax(-1);
+  EXPECT_TRUE(close(mean->attend(q, k, v), (window + at::matmul(p * other, basis)) * 0.5, kBound));
+  expect_input_error([&] { mean->attend(q.narrow(0, 0, 1), k.narrow(0, 0, 1), v.narrow(0, 0, 1)); },
+                     "lavo: the ablation memory=swap needs a batch of at least 2 without padding, got a batch of 1");
+  mean->ablate("memory", "none");
+  EXPECT_TRUE(mean->attend(q, k, v).equal(plain));
+  expect_input_error(
+      [&] { mean->ablate("memory", "half"); },
+      "lavo: ablation must be one of memory=none, memory=zero, memory=mean, memory=swap, got memory=half");
+  expect_input_error([&] { local->ablate("memory", "zero"); }, "lavo: nothing can be ablated, got memory=zero");
+}
+
+TEST(Lavo, CostIsThatOfTheSpecification) {
+  const auto module =
+      make("lavo", Pattern::causal_self, {{"r", int64_t{64}}, {"w", int64_t{16}}}, {.width = 768, .heads = 12});
+  const auto cost = module->cost(100000, 100000);
+  EXPECT_EQ(cost.state_bytes, 8 * 1536 + 4 * 23040 + 8);
+  // 4 w d + 6 r d per head and token, less the first w - 1 rows' missing keys.
+  EXPECT_EQ(cost.flops, 768.0 * (100000.0 * (4 * 16 + 6 * 64) - 4 * 120));
+  State state = module->begin(1);
+  EXPECT_EQ(state.bytes(), 8 * 1536 + 8 * 23040 + 8) << "in float64";
+  module->extend(state, normal({1, 300, 768}, 1));
+  EXPECT_EQ(state.bytes(), 8 * 1536 + 8 * 23040 + 8);
+}
+
+}  // namespace
+}  // namespace longspan::nn

@@ -1,0 +1,78 @@
+// Small things that the tests of nn share.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "longspan/base/check.h"
+#include "longspan/nn/registry.h"
+#include "longspan/testing/compare.h"
+
+namespace longspan::nn {
+
+inline at::TensorOptions float64() { return at::TensorOptions().dtype(at::kDouble); }
+
+inline at::Tensor normal(at::IntArrayRef sizes, uint64_t seed) {
+  torch::manual_seed(seed);
+  return at::randn(sizes, float64());
+}
+
+/// A float64 module with reproducible weights.
+inline AttentionPtr make(const std::string& name, Pattern pattern, const FieldValues& options = {},
+                         AttentionSizes sizes = {.width = 16, .heads = 2}) {
+  torch::manual_seed(5);
+  AttentionPtr module = make_attention(name, pattern, sizes, options);
+  module->to(torch::kDouble);
+  module->after_step();
+  return module;
+}
+
+/// f(t, c) = sin(a t + b c + e), the inputs of the golden values, [rows, columns].
+inline at::Tensor waves(int64_t rows, int64_t columns, double a, double b, double e) {
+  return (at::arange(rows, float64()).unsqueeze(1) * a + at::arange(columns, float64()) * b + e).sin();
+}
+
+inline testing::Comparison close(const at::Tensor& actual, const at::Tensor& expected, double bound) {
+  if (actual.sizes() != expected.sizes())
+    return {false, str_cat("shapes differ: ", actual.sizes(), " and ", expected.sizes())};
+  const at::Tensor a = actual.detach().to(at::kDouble).contiguous(), e = expected.detach().to(at::kDouble).contiguous();
+  return testing::within(a.const_data_ptr<double>(), e.const_data_ptr<double>(), a.numel(), bound);
+}
+
+/// Largest row sum of |weight|, plus the largest |bias|: the norm by which a linear map may grow a row of absolute
+/// values.
+inline double growth(const Attention& module, const std::string& name) {
+  const auto parameters = module.named_parameters();
+  const at::Tensor* weight = parameters.find(name + ".weight");
+  if (weight == nullptr) return 0;
+  const at::Tensor* bias = parameters.find(name + ".bias");
+  return weight->abs().sum(1).max().item<double>() + (bias ? bias->abs().max().item<double>() : 0.0);
+}
+
+/// Bound of the difference between two ways to compute one float64 layer over x with up to `keys` keys. Every sum
+/// (projections of E terms, scores of D, mixes of `keys`, slots of at most D) errs by sum_bound of its length relative
+/// to its absolute values; an error of a score enters probabilities twice.
+inline double layer_bound(const Attention& module, const at::Tensor& x, int64_t keys) {
+  const double width = static_cast<double>(module.sizes().head_width());
+  const double size = std::max(1.0, x.nan_to_num(0, 0, 0).abs().max().item<double>());
+  const double q = size * growth(module, "q"), k = size * growth(module, "k"), v = size * growth(module, "v");
+  const double out = std::sqrt(width) * v * growth(module, "out");
+  const double terms = testing::sum_bound<double>(2 * module.sizes().width + 2 * module.sizes().head_width() + keys);
+  return out * terms * (1 + 2 * width * q * (k + v));
+}
+
+/// Expects InputError with exactly this text.
+template <class F>
+void expect_input_error(F&& f, const std::string& text) {
+  try {
+    f();
+    ADD_FAILURE() << "no error, expected: " << text;
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), text);
+  }
+}
+
+}  // namespace longspan::nn
