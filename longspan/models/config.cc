@@ -1,0 +1,107 @@
+#include "longspan/models/config.h"
+
+#include <algorithm>
+
+#include "longspan/nn/registry.h"
+
+namespace longspan::models {
+
+namespace {
+
+constexpr double kManyRows = 1 << 24;
+
+std::vector<std::string> known_fields() {
+  std::vector<std::string> names;
+  for (const auto& info : model_fields().infos()) names.push_back(info.name);
+  names.emplace_back("attention_options");
+  return names;
+}
+
+/// The options as checked values, without those that are null or at their default.
+FieldValues normalized(const nn::AttentionEntry& entry, const FieldValues& options) {
+  FieldValues out;
+  for (const auto& [name, value] : options) {
+    if (std::holds_alternative<std::monostate>(value)) continue;
+    for (const auto& info : entry.fields) {
+      if (info.name != name) continue;
+      FieldValue checked = internal::checked(entry.name, info, value);
+      if (checked != info.default_value) out[name] = std::move(checked);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+const FieldTable<ModelConfig>& model_fields() {
+  static const auto table =
+      FieldTable<ModelConfig>("model")
+          .text("attention", &ModelConfig::attention, "a registered attention")
+          .integer("layers", &ModelConfig::layers, {1, 1024}, "blocks")
+          .integer("width", &ModelConfig::width, {1, 1 << 16}, "width of the residual stream")
+          .integer("heads", &ModelConfig::heads, {1, 1 << 12}, "attention heads, a divisor of width")
+          .integer("feed_forward", &ModelConfig::feed_forward, {1, 1 << 18}, "inner width of the feed-forward part")
+          .integer("vocabulary", &ModelConfig::vocabulary, {1, kManyRows}, "tokens of the tokenizer")
+          .choice("shape", &ModelConfig::shape, {{"gpt2", Shape::gpt2}, {"llama", Shape::llama}},
+                  "gpt2: LayerNorm, GELU, biases; llama: RMSNorm, SwiGLU, none")
+          .choice("positions", &ModelConfig::positions,
+                  {{"none", Positions::none}, {"sinusoidal", Positions::sinusoidal}, {"learned", Positions::learned}},
+                  "absolute positions added to the embedding")
+          .integer("max_positions", &ModelConfig::max_positions, {1, kManyRows}, "rows of learned positions")
+          .boolean("tied", &ModelConfig::tied, "the head is the embedding")
+          .real("dropout", &ModelConfig::dropout, {0, 0.99}, "on both residual branches, in training");
+  return table;
+}
+
+void validate(const ModelConfig& config) {
+  model_fields().validate(config);
+  LONGSPAN_CHECK(config.width % config.heads == 0, "model: width must be a multiple of heads, got width ", config.width,
+                 " and heads ", config.heads);
+  const auto& entry = nn::find_attention(config.attention);
+  std::vector<std::string> names;
+  for (const auto& info : entry.fields) names.push_back(info.name);
+  for (const auto& [name, value] : config.attention_options)
+    if (std::find(names.begin(), names.end(), name) == names.end()) internal::unknown_field(entry.name, name, names);
+  normalized(entry, config.attention_options);  // throws for a value out of range
+}
+
+Json to_json(const ModelConfig& config) {
+  Json json;
+  const FieldValues values = model_fields().values(config);
+  for (const auto& info : model_fields().infos()) {  // in the order of the table, not of the alphabet
+    json[info.name] = longspan::to_json(values.at(info.name));
+    if (info.name == "attention") json["attention_options"] = longspan::to_json(config.attention_options);
+  }
+  return json;
+}
+
+void merge_json(ModelConfig& config, const Json& json) {
+  LONGSPAN_CHECK(json.is_object(), "model: the configuration must be an object, got ", json.type_name());
+  const auto known = known_fields();
+  for (const auto& [name, value] : json.items())
+    if (std::find(known.begin(), known.end(), name) == known.end()) internal::unknown_field("model", name, known);
+  Json plain = json;
+  plain.erase("attention_options");
+  const FieldValues values = to_field_values(plain, "model");
+  const std::string before = config.attention;
+  model_fields().apply(config, values);
+  if (config.attention != before) config.attention_options.clear();
+  if (const auto options = json.find("attention_options"); options != json.end() && !options->is_null()) {
+    for (const auto& [name, value] : to_field_values(*options, "model.attention_options"))
+      config.attention_options[name] = value;
+  }
+}
+
+ModelConfig config_from_json(const Json& json) {
+  ModelConfig config;
+  merge_json(config, json);
+  return config;
+}
+
+bool operator==(const ModelConfig& a, const ModelConfig& b) {
+  if (model_fields().values(a) != model_fields().values(b)) return false;
+  const auto& entry = nn::find_attention(a.attention);
+  return normalized(entry, a.attention_options) == normalized(entry, b.attention_options);
+}
+
+}  // namespace longspan::models

@@ -1,0 +1,173 @@
+#include "longspan/models/language_model.h"
+
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/linear.h>
+#include <torch/nn/init.h>
+
+#include <cmath>
+
+#include "longspan/models/blocks.h"
+#include "longspan/models/chunked_nll.h"
+#include "longspan/models/identity.h"
+#include "longspan/models/positions.h"
+
+namespace longspan::models {
+
+namespace {
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+}  // namespace
+
+LanguageModel::LanguageModel(ModelConfig config) : torch::nn::Module("LanguageModel"), config_(std::move(config)) {
+  validate(config_);
+  const double width = static_cast<double>(config_.width);
+  const double deviation = config_.positions == Positions::sinusoidal ? 1 / std::sqrt(width) : 0.02;
+  const auto table = [&](const std::string& name, int64_t rows) {
+    return register_parameter(name, torch::nn::init::normal_(torch::empty({rows, config_.width}), 0, deviation));
+  };
+  embedding_ = table("embedding", config_.vocabulary);
+  if (config_.positions == Positions::learned) positions_ = table("positions", config_.max_positions);
+
+  auto blocks = register_module("blocks", torch::nn::ModuleList());
+  for (int64_t i = 0; i < config_.layers; ++i) {
+    blocks_.push_back(std::make_shared<Block>(config_));
+    blocks->push_back(blocks_.back());
+  }
+  norm_ = register_module("norm", std::make_shared<Norm>(config_.shape, config_.width));
+  head_ = config_.tied ? embedding_ : table("head", config_.vocabulary);
+  config_.attention_options = blocks_.front()->attention().options();
+}
+
+void LanguageModel::check_tokens(const at::Tensor& tokens) const {
+  LONGSPAN_CHECK(tokens.dim() == 2 && tokens.scalar_type() == at::kLong,
+                 "language model: tokens must be [batch, length] of int64, got ", tokens.sizes(), " of ",
+                 tokens.scalar_type());
+  if (tokens.numel() == 0) return;
+  const auto [least, most] = tokens.aminmax();
+  const int64_t low = least.item<int64_t>(), high = most.item<int64_t>();
+  LONGSPAN_CHECK(low >= 0 && high < config_.vocabulary, "language model: tokens must be from 0 to ",
+                 config_.vocabulary - 1, ", got ", low < 0 ? low : high);
+}
+
+at::Tensor LanguageModel::embed(const at::Tensor& tokens, const at::Tensor& positions) const {
+  at::Tensor x = at::embedding(embedding_, tokens);
+  if (config_.positions == Positions::sinusoidal)
+    return x * std::sqrt(static_cast<double>(config_.width)) + sinusoidal(positions, config_.width, x.scalar_type());
+  if (config_.positions == Positions::learned) {
+    const int64_t last = positions.numel() ? positions.max().item<int64_t>() : 0;
+    LONGSPAN_CHECK(last < config_.max_positions,
+                   "language model: learned positions end at max_positions = ", config_.max_positions,
+                   ", got position ", last);
+    return x + at::embedding(positions_, positions);
+  }
+  return x;
+}
+
+at::Tensor LanguageModel::hidden(const at::Tensor& tokens, const TokenInputs& inputs) {
+  check_tokens(tokens);
+  at::Tensor positions;
+  if (config_.positions != Positions::none)
+    positions = ranks(tokens.size(0), tokens.size(1), {}, inputs.valid, inputs.cu_seqlens);
+  at::Tensor x = embed(tokens, positions);
+  nn::AttentionInputs attention_inputs;
+  attention_inputs.valid = inputs.valid;
+  attention_inputs.cu_seqlens = inputs.cu_seqlens;
+  for (const auto& block : blocks_) x = block->forward(x, attention_inputs);
+  return norm_->forward(x);
+}
+
+at::Tensor LanguageModel::logits(const at::Tensor& hidden) { return at::linear(hidden, head_); }
+
+at::Tensor LanguageModel::nll(const at::Tensor& hidden, const at::Tensor& targets, int64_t chunk) {
+  check_tokens(targets);
+  LONGSPAN_CHECK(hidden.dim() == 3 && hidden.size(0) == targets.size(0) && hidden.size(1) == targets.size(1),
+                 "language model: hidden [B, N, E] and targets [B, N] must agree, got ", hidden.sizes(), " and ",
+                 targets.sizes());
+  return chunked_nll(hidden.flatten(0, 1), head_, targets.flatten(), chunk).view(targets.sizes());
+}
+
+at::Tensor LanguageModel::nll(const at::Tensor& tokens, int64_t chunk) {
+  LONGSPAN_CHECK(tokens.dim() == 2 && tokens.size(1) >= 1, "language model: tokens must be [batch, length + 1], got ",
+                 tokens.sizes());
+  const int64_t length = tokens.size(1) - 1;
+  return nll(hidden(tokens.narrow(1, 0, length)), tokens.narrow(1, 1, length), chunk);
+}
+
+ModelState LanguageModel::begin(int64_t batch) {
+  ModelState state;
+  for (const auto& block : blocks_) state.layers.push_back(block->attention().begin(batch));
+  state.positions = torch::zeros({batch}, torch::kLong);
+  return state;
+}
+
+at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid) {
+  check_tokens(tokens);
+  LONGSPAN_CHECK(state.layers.size() == blocks_.size(), "language model: the state has ", state.layers.size(),
+                 " layers, the model ", blocks_.size());
+  LONGSPAN_CHECK(state.batch() == tokens.size(0), "language model: the state has ", state.batch(),
+                 " streams, the tokens ", tokens.size(0));
+  at::Tensor positions;
+  if (config_.positions != Positions::none)
+    positions = ranks(tokens.size(0), tokens.size(1), state.positions, valid, {});
+  at::Tensor x = embed(tokens, positions);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->extend(state.layers[i], x, valid);
+  state.positions =
+      state.positions + (valid ? valid->sum(1) : torch::full({tokens.size(0)}, tokens.size(1), torch::kLong));
+  return norm_->forward(x);
+}
+
+void LanguageModel::after_step() {
+  for (const auto& block : blocks_) block->attention().after_step();
+}
+
+std::vector<ParameterGroup> LanguageModel::parameter_groups(double epe_lr_factor) const {
+  std::vector<ParameterGroup> groups = {
+      {"decay", {}, true, 1}, {"no_decay", {}, false, 1}, {"epe", {}, false, epe_lr_factor}};
+  for (const auto& item : named_parameters()) {
+    const at::Tensor& parameter = item.value();
+    if (!parameter.requires_grad()) continue;
+    const bool epe = ends_with(item.key(), ".position_table");
+    const bool decay = parameter.dim() == 2 && !epe && !ends_with(item.key(), ".basis") && item.key() != "positions";
+    groups[epe ? 2 : decay ? 0 : 1].parameters.emplace_back(item.key(), parameter);
+  }
+  return groups;
+}
+
+int64_t LanguageModel::parameter_count() const {
+  int64_t count = 0;
+  for (const auto& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+void LanguageModel::ablate(const std::string& part, const std::string& way) {
+  for (const auto& block : blocks_) block->attention().ablate(part, way);
+}
+
+nn::AttentionCost LanguageModel::attention_cost(int64_t n) const {
+  nn::AttentionCost total;
+  for (const auto& block : blocks_) {
+    const nn::AttentionCost cost = block->attention().cost(n, n);
+    total.flops += cost.flops;
+    total.bytes += cost.bytes;
+    total.state_bytes += cost.state_bytes;
+  }
+  return total;
+}
+
+std::string LanguageModel::identity() const {
+  Fingerprint fingerprint;
+  fingerprint.add(to_json(config_).dump());
+  const auto add = [&](const std::string& name, const at::Tensor& tensor) {
+    const at::Tensor data = tensor.detach().contiguous();
+    fingerprint.add(name);
+    fingerprint.add(data.const_data_ptr(), data.nbytes());
+  };
+  for (const auto& item : named_parameters()) add(item.key(), item.value());
+  for (const auto& item : named_buffers()) add(item.key(), item.value());
+  return fingerprint.hex();
+}
+
+}  // namespace longspan::models

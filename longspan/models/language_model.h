@@ -1,0 +1,97 @@
+// A decoder-only language model over any registered attention.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "longspan/models/config.h"
+#include "longspan/models/model_state.h"
+#include "longspan/nn/attention.h"
+
+namespace longspan::models {
+
+class Block;
+class Norm;
+
+/// Parameters that an optimizer treats alike.
+struct ParameterGroup {
+  std::string name;  ///< "decay", "no_decay", "epe"
+  std::vector<std::pair<std::string, at::Tensor>> parameters;
+  bool weight_decay = false;
+  double lr_factor = 1;  ///< the group's learning rate is the schedule's times this
+};
+
+/// Padding and packing, as nn::AttentionInputs has them; at most one of the two.
+struct TokenInputs {
+  std::optional<at::Tensor> valid;       ///< [B, N] bool, true = a real token
+  std::optional<at::Tensor> cu_seqlens;  ///< [S + 1], B = 1
+};
+
+/// Embedding, blocks `h += attention(norm(h)); h += feed_forward(norm(h))`, final norm, head.
+///
+/// Initial values: embedding N(0, 0.02^2) (sinusoidal: N(0, 1/E)); feed-forward Xavier-uniform; the two projections
+/// that end a residual branch divided by sqrt(2 layers); biases 0; attentions as they define themselves. Drawn from
+/// torch's default generator.
+class LanguageModel : public torch::nn::Module {
+ public:
+  /// Throws InputError when `config` does not validate.
+  explicit LanguageModel(ModelConfig config);
+
+  const ModelConfig& config() const { return config_; }
+
+  /// tokens [B, N] int64 -> hidden states after the final norm [B, N, E]. InputError for a token outside the vocabulary
+  /// or a length beyond learned positions.
+  at::Tensor hidden(const at::Tensor& tokens, const TokenInputs& inputs = {});
+
+  /// hidden [..., E] -> [..., V].
+  at::Tensor logits(const at::Tensor& hidden);
+
+  /// Negative log-likelihood in nats of every target: hidden [B, N, E], targets [B, N] -> [B, N]. See chunked_nll.h:
+  /// [B, N, V] never exists for long N. The head's product runs in the parameters' dtype, also under autocast.
+  at::Tensor nll(const at::Tensor& hidden, const at::Tensor& targets, int64_t chunk = 0);
+
+  /// tokens [B, N + 1]: predicts tokens[:, 1:] from tokens[:, :N].
+  at::Tensor nll(const at::Tensor& tokens, int64_t chunk = 0);
+
+  /// The state before the first token of `batch` streams.
+  ModelState begin(int64_t batch);
+
+  /// Consumes tokens [B, N], returns their hidden states; equals hidden() over the whole stream, whatever the cuts.
+  at::Tensor extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid = std::nullopt);
+
+  /// To be called after every optimizer step (retraction of constrained parameters).
+  void after_step();
+
+  /// decay: matrices; no_decay: norms, biases, bases, learned positions; epe: position tables of attentions, with
+  /// `epe_lr_factor`. Parameters that need no gradient are left out. Order is fixed by the configuration.
+  std::vector<ParameterGroup> parameter_groups(double epe_lr_factor = 10) const;
+
+  /// Numbers in all parameters; the tied head counts once.
+  int64_t parameter_count() const;
+
+  /// Changes a part of every layer's attention for an experiment: ("memory", "zero" | "mean" | "swap"), "none"
+  /// restores.
+  void ablate(const std::string& part, const std::string& way);
+
+  /// Cost of all layers' attention operators for one stream of n tokens.
+  nn::AttentionCost attention_cost(int64_t n) const;
+
+  /// Names configuration and weights: 32 hexadecimal digits. Reads every weight.
+  std::string identity() const;
+
+ private:
+  at::Tensor embed(const at::Tensor& tokens, const at::Tensor& positions) const;
+  void check_tokens(const at::Tensor& tokens) const;
+
+  ModelConfig config_;
+  at::Tensor embedding_;  // [V, E]
+  at::Tensor positions_;  // [max_positions, E], learned only
+  at::Tensor head_;       // [V, E]; the embedding when tied
+  std::vector<std::shared_ptr<Block>> blocks_;
+  std::shared_ptr<Norm> norm_;
+};
+
+}  // namespace longspan::models

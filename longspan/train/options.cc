@@ -1,0 +1,55 @@
+#include "longspan/train/options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace longspan::train {
+
+const FieldTable<TrainOptions>& train_fields() {
+  constexpr double kLarge = 1e12;
+  static const auto table =
+      FieldTable<TrainOptions>("train")
+          .integer("steps", &TrainOptions::steps, {0, kLarge}, "optimizer steps")
+          .integer("batch", &TrainOptions::batch, {1, 1 << 20}, "sequences a step")
+          .integer("length", &TrainOptions::length, {1, 1 << 30}, "tokens a sequence")
+          .real("learning_rate", &TrainOptions::learning_rate, {0, 10}, "after the warm-up")
+          .integer("warmup", &TrainOptions::warmup, {0, kLarge}, "steps of linear increase")
+          .real("min_lr_ratio", &TrainOptions::min_lr_ratio, {0, 1}, "where the cosine ends, relative to learning_rate")
+          .real("weight_decay", &TrainOptions::weight_decay, {0, 10}, "decoupled, on matrices")
+          .real("beta1", &TrainOptions::beta1, {0, 0.9999}, "decay of the mean gradient")
+          .real("beta2", &TrainOptions::beta2, {0, 0.99999}, "decay of the mean squared gradient")
+          .real("epsilon", &TrainOptions::epsilon, {1e-16, 1}, "added to the root of the mean square")
+          .real("clip", &TrainOptions::clip, {0, kLarge}, "bound of the gradient norm, 0 = none")
+          .integer("seed", &TrainOptions::seed, {0, 9e15}, "of initial weights, windows and dropout")
+          .choice("autocast", &TrainOptions::autocast,
+                  {{"none", Autocast::none}, {"bf16", Autocast::bf16}, {"auto", Autocast::automatic}},
+                  "bfloat16 matrix products; auto: where the processor has them")
+          .integer("checkpoint_every", &TrainOptions::checkpoint_every, {0, kLarge}, "steps, 0 = at the end")
+          .integer("valid_every", &TrainOptions::valid_every, {0, kLarge}, "steps, 0 = at the end")
+          .integer("valid_blocks", &TrainOptions::valid_blocks, {1, 1 << 20}, "validation windows")
+          .real("epe_lr_factor", &TrainOptions::epe_lr_factor, {0, 1000}, "learning rate of position tables, relative");
+  return table;
+}
+
+Json to_json(const TrainOptions& options) {
+  Json json = Json::object();
+  const FieldValues values = train_fields().values(options);
+  for (const auto& info : train_fields().infos()) json[info.name] = longspan::to_json(values.at(info.name));
+  return json;
+}
+
+void merge_json(TrainOptions& options, const Json& json) {
+  train_fields().apply(options, to_field_values(json, "train"));
+}
+
+double learning_rate(const TrainOptions& options, int64_t step) {
+  if (step < options.warmup)
+    return options.learning_rate * static_cast<double>(step) / static_cast<double>(options.warmup);
+  const double span = static_cast<double>(std::max<int64_t>(options.steps - options.warmup, 1));
+  const double done = std::clamp(static_cast<double>(step - options.warmup) / span, 0.0, 1.0);
+  const double cosine = 0.5 * (1 + std::cos(std::numbers::pi * done));
+  return options.learning_rate * (options.min_lr_ratio + (1 - options.min_lr_ratio) * cosine);
+}
+
+}  // namespace longspan::train

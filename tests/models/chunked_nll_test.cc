@@ -1,0 +1,51 @@
+#include "longspan/models/chunked_nll.h"
+
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tests/models/small_models.h"
+
+namespace longspan::models {
+namespace {
+
+class ChunkedNll : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(ChunkedNll, ValueAndGradientsEqualTheDirectForm) {
+  torch::manual_seed(2);
+  const int64_t rows = 37, width = 6, vocabulary = 19;
+  const auto options = torch::TensorOptions().dtype(torch::kDouble);
+  const at::Tensor hidden = torch::randn({rows, width}, options).requires_grad_();
+  const at::Tensor weight = torch::randn({vocabulary, width}, options).requires_grad_();
+  const at::Tensor targets = torch::randint(vocabulary, {rows}, torch::kLong);
+  const at::Tensor factor = torch::randn({rows}, options);
+
+  const at::Tensor nll = chunked_nll(hidden, weight, targets, GetParam());
+  const auto ours = torch::autograd::grad({nll}, {hidden, weight}, {factor});
+  const at::Tensor direct =
+      -torch::log_softmax(hidden.matmul(weight.t()), -1).gather(1, targets.unsqueeze(1)).squeeze(1);
+  const auto theirs = torch::autograd::grad({direct}, {hidden, weight}, {factor});
+
+  // Logits reach about 4 sqrt(width); gradients of the weight sum `rows` products.
+  const double u = testing::sum_bound<double>(rows + vocabulary + width) * 10;
+  EXPECT_CLOSE(nll, direct, u * (1 + direct.abs().max().item<double>()));
+  EXPECT_CLOSE(ours[0], theirs[0], u * (1 + theirs[0].abs().max().item<double>()));
+  EXPECT_CLOSE(ours[1], theirs[1], u * (1 + theirs[1].abs().max().item<double>()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Chunks, ChunkedNll, ::testing::Values(0, 1, 5, 36, 37, 1000));
+
+TEST(ChunkedNllEdges, NoRowsAndNoGradient) {
+  const at::Tensor weight = torch::randn({5, 4}).requires_grad_();
+  EXPECT_EQ(chunked_nll(torch::zeros({0, 4}), weight, torch::zeros({0}, torch::kLong)).numel(), 0);
+  EXPECT_FALSE(chunked_nll(torch::ones({2, 4}), weight.detach(), torch::zeros({2}, torch::kLong)).requires_grad());
+}
+
+TEST(ChunkedNllEdges, LargeLogitsStayFinite) {
+  const at::Tensor hidden = torch::full({3, 1}, 1e4), weight = torch::tensor({{1.0f}, {-1.0f}});
+  const at::Tensor nll = chunked_nll(hidden, weight, torch::tensor({0, 1, 0}), 2);
+  EXPECT_EQ(nll[0].item<float>(), 0);
+  EXPECT_EQ(nll[1].item<float>(), 2e4);
+}
+
+}  // namespace
+}  // namespace longspan::models

@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include "longspan/models/model_files.h"
+#include "longspan/models/model_state.h"
+#include "longspan/models/tensor_files.h"
+#include "longspan/text/byte_tokenizer.h"
+#include "tests/io/scratch_folder.h"
+#include "tests/models/small_models.h"
+
+namespace longspan::models {
+namespace {
+
+class ModelFiles : public ScratchFolder {
+ protected:
+  ModelFiles() {
+    config_ = small_config();
+    config_.vocabulary = 256;
+    torch::manual_seed(1);
+    model_ = std::make_shared<LanguageModel>(config_);
+    model_->eval();
+    folder_of_model_ = path("model");
+    save_model(folder_of_model_, *model_, ByteTokenizer(), parse_json(R"({"train": {"steps": 3}})", "test"));
+  }
+  std::string weights() const { return folder_of_model_ + "/model.safetensors"; }
+  /// The weights file with a change made to what it holds.
+  void rewrite(const std::function<void(NamedTensors&)>& change) {
+    NamedTensors tensors;
+    {
+      const SafetensorsFile file(weights());
+      for (const auto& [name, info] : file.tensors()) tensors[name] = read_tensor(file, name);
+    }
+    change(tensors);
+    write_tensors(weights(), tensors, {});
+  }
+  std::string load_error() const {
+    return error_of([&] { load_model(folder_of_model_); });
+  }
+
+  ModelConfig config_;
+  std::shared_ptr<LanguageModel> model_;
+  std::string folder_of_model_;
+};
+
+TEST_F(ModelFiles, RoundTripKeepsEveryBit) {
+  const LoadedModel loaded = load_model(folder_of_model_);
+  EXPECT_TRUE(loaded.model->config() == config_);
+  EXPECT_EQ(loaded.model->identity(), model_->identity());
+  EXPECT_EQ(loaded.config["train"]["steps"], 3);
+  EXPECT_EQ(loaded.tokenizer->name(), "bytes");
+  EXPECT_FALSE(loaded.model->is_training());
+  const at::Tensor tokens = random_tokens(2, 30, 256);
+  EXPECT_TRUE(loaded.model->hidden(tokens).equal(model_->hidden(tokens)));
+  const auto before = load_json(folder_of_model_ + "/config.json");
+  save_model(folder_of_model_, *loaded.model, *loaded.tokenizer, parse_json(R"({"train": {"steps": 3}})", "test"));
+  EXPECT_EQ(load_json(folder_of_model_ + "/config.json").dump(), before.dump());
+}
+
+TEST_F(ModelFiles, NamesTheFirstTensorThatDiffers) {
+  const std::string name = "blocks.1.feed_forward.up.weight";
+  rewrite([&](NamedTensors& t) { t.erase(name); });
+  EXPECT_EQ(load_error(), weights() + ": tensor '" + name + "' is missing");
+  rewrite([&](NamedTensors& t) { t[name] = torch::zeros({24, 15}); });
+  EXPECT_EQ(load_error(), weights() + ": tensor '" + name + "' must have shape [24, 16], got [24, 15]");
+  rewrite([&](NamedTensors& t) { t[name] = torch::zeros({24, 16}, torch::kDouble); });
+  EXPECT_EQ(load_error(), weights() + ": tensor '" + name + "' must have dtype F32, got F64");
+  rewrite([&](NamedTensors& t) {
+    t[name] = torch::zeros({24, 16});
+    t["blocks.2.extra"] = torch::zeros({1});
+  });
+  EXPECT_EQ(load_error(), weights() + ": tensor 'blocks.2.extra' is not part of the model");
+}
+
+TEST_F(ModelFiles, ARefusedFileLeavesTheModelAsItWas) {
+  const std::string before = model_->identity();
+  rewrite([&](NamedTensors& t) { t.erase("norm.weight"); });
+  EXPECT_NE(error_of([&] { load_weights(weights(), *model_); }), "");
+  EXPECT_EQ(model_->identity(), before);
+}
+
+TEST_F(ModelFiles, BrokenFoldersAreOneClearLine) {
+  EXPECT_EQ(error_of([&] { load_model(path("nothing")); }), path("nothing") + ": not a model: no such folder");
+  const std::string content = get("model/model.safetensors");
+  put("model/model.safetensors", content.substr(0, content.size() - 5));
+  EXPECT_NE(load_error().find("model.safetensors"), std::string::npos);
+  put("model/model.safetensors", content);
+  EXPECT_EQ(load_error(), "");
+  put("model/config.json", "{}");
+  EXPECT_EQ(load_error(), folder_of_model_ + "/config.json: expected an object with the member 'model'");
+  put("model/config.json", R"({"model": {"layerz": 1}})");
+  EXPECT_NE(load_error().find("unknown field 'layerz'; did you mean 'layers'?"), std::string::npos);
+  put("model/config.json", R"({"model": {"layers": )");
+  EXPECT_NE(load_error().find("config.json:1:"), std::string::npos);
+  std::filesystem::remove(folder_of_model_ + "/config.json");
+  EXPECT_NE(load_error().find("config.json"), std::string::npos);
+}
+
+TEST_F(ModelFiles, StateGoesOnInAnotherModelObject) {
+  const at::Tensor tokens = random_tokens(2, 41, 256);
+  ModelState state = model_->begin(2);
+  model_->extend(state, tokens.narrow(1, 0, 20));
+  save_state(path("state"), *model_, state);
+  const at::Tensor expected = model_->extend(state, tokens.narrow(1, 20, 21));
+
+  const LoadedModel loaded = load_model(folder_of_model_);
+  ModelState back = load_state(path("state"), *loaded.model);
+  EXPECT_EQ(back.batch(), 2);
+  EXPECT_TRUE(loaded.model->extend(back, tokens.narrow(1, 20, 21)).equal(expected));
+  EXPECT_TRUE(back.positions.equal(torch::tensor({41, 41})));
+}
+
+TEST_F(ModelFiles, AStateOfAnotherModelOrADamagedOneIsRefused) {
+  ModelState state = model_->begin(1);
+  model_->extend(state, random_tokens(1, 9, 256));
+  save_state(path("state"), *model_, state);
+  const std::string content = get("state");
+
+  torch::manual_seed(2);
+  LanguageModel other(config_);
+  EXPECT_EQ(error_of([&] { load_state(path("state"), other); }),
+            path("state") + ": the state belongs to another model (another configuration or other weights)");
+  std::string altered = content;
+  altered[altered.size() - 3] ^= 1;
+  put("state", altered);
+  EXPECT_EQ(error_of([&] { load_state(path("state"), *model_); }),
+            path("state") + ": the content was altered after it was written");
+  put("state", content.substr(0, content.size() / 2));
+  EXPECT_NE(error_of([&] { load_state(path("state"), *model_); }), "");
+  EXPECT_NE(error_of([&] { load_state(weights(), *model_); }), "") << "a model is not a state";
+  put("state", content);
+  EXPECT_EQ(load_state(path("state"), *model_).batch(), 1);
+}
+
+TEST_F(ModelFiles, RowsOfAStateCanBeReorderedAndRepeated) {
+  const at::Tensor tokens = random_tokens(2, 20, 256);
+  ModelState state = model_->begin(2);
+  model_->extend(state, tokens);
+  ModelState chosen = state.select(torch::tensor({1, 0, 1}));
+  EXPECT_EQ(chosen.batch(), 3);
+  const at::Tensor next = random_tokens(3, 6, 256);
+  const at::Tensor together = model_->extend(chosen, next);
+  ModelState one = model_->begin(1);
+  model_->extend(one, tokens.narrow(0, 1, 1));
+  const at::Tensor alone = model_->extend(one, next.narrow(0, 2, 1));
+  // float32: another batch may round differently.
+  const double bound = hidden_bound(config_, 26, alone.abs().max().item<double>()) * testing::unit_roundoff<float>() /
+                       testing::unit_roundoff<double>();
+  EXPECT_CLOSE(together[2], alone[0], bound);
+}
+
+}  // namespace
+}  // namespace longspan::models

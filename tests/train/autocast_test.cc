@@ -1,0 +1,66 @@
+#include "longspan/train/autocast.h"
+
+#include <ATen/autocast_mode.h>
+#include <gtest/gtest.h>
+
+#include "tests/models/small_models.h"
+
+namespace longspan::train {
+namespace {
+
+TEST(Autocast, IsUndoneAndNests) {
+  EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+  {
+    AutocastGuard outer(true);
+    {
+      AutocastGuard inner(true);
+      EXPECT_TRUE(at::autocast::is_autocast_enabled(at::kCPU));
+    }
+    EXPECT_TRUE(at::autocast::is_autocast_enabled(at::kCPU));
+    EXPECT_EQ(at::autocast::get_autocast_dtype(at::kCPU), at::kBFloat16);
+  }
+  EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+  AutocastGuard off(false);
+  EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+}
+
+TEST(Autocast, SeesUpdatedWeightsAndStaysNearFloat32) {
+  for (const char* attention : {"lavo", "local", "softmax"}) {
+    torch::manual_seed(1);
+    models::LanguageModel model(models::small_config(attention));
+    const at::Tensor tokens = models::random_tokens(2, 20);
+    const auto both = [&] {
+      torch::NoGradGuard no_grad;
+      const at::Tensor exact = model.hidden(tokens);
+      AutocastGuard autocast(true);
+      return std::pair(model.hidden(tokens), exact);
+    };
+    const auto [first, exact] = both();
+    EXPECT_EQ(first.scalar_type(), at::kFloat) << "the residual stream stays float32";
+    // Every product rounds its operands and its result to 8 bits; five products on the path of each of two layers.
+    const double bound = 2 * 5 * 3 * 0x1p-9 * exact.abs().max().item<double>();
+    EXPECT_CLOSE(first, exact, bound);
+    EXPECT_FALSE(first.equal(exact));
+
+    // A gradient step under autocast, then again: cached bfloat16 weights must not outlive the guard.
+    at::Tensor loss;
+    {
+      AutocastGuard autocast(true);
+      loss = model.nll(tokens).mean();
+    }
+    loss.backward();
+    {
+      torch::NoGradGuard no_grad;
+      for (auto& parameter : model.parameters()) {
+        ASSERT_EQ(parameter.grad().scalar_type(), at::kFloat);
+        parameter.add_(parameter.grad(), -0.5);
+      }
+    }
+    model.after_step();
+    const auto [second, moved] = both();
+    EXPECT_CLOSE(second, moved, 2 * 5 * 3 * 0x1p-9 * moved.abs().max().item<double>());
+  }
+}
+
+}  // namespace
+}  // namespace longspan::train

@@ -1,0 +1,55 @@
+#include "longspan/train/options.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/io/scratch_folder.h"
+
+namespace longspan::train {
+namespace {
+
+TEST(Schedule, WarmsUpThenFollowsACosine) {
+  TrainOptions options;
+  options.steps = 110;
+  options.warmup = 10;
+  options.learning_rate = 1;
+  options.min_lr_ratio = 0.1;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1), 0.1);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 5), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 10), 1);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 60), 0.55);  // the middle of the cosine
+  EXPECT_DOUBLE_EQ(learning_rate(options, 35), 0.1 + 0.9 * 0.5 * (1 + std::sqrt(0.5)));
+  EXPECT_DOUBLE_EQ(learning_rate(options, 110), 0.1);
+  for (int64_t step = 11; step <= 110; ++step)
+    EXPECT_LT(learning_rate(options, step), learning_rate(options, step - 1));
+}
+
+TEST(Schedule, EdgesAreDefined) {
+  TrainOptions options;
+  options.warmup = 0;
+  options.steps = 1;
+  EXPECT_TRUE(std::isfinite(learning_rate(options, 1)));
+  options.warmup = 50;  // longer than the run
+  options.steps = 10;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 10), options.learning_rate * 0.2);
+}
+
+TEST(TrainOptions, JsonRoundTripAndErrors) {
+  TrainOptions options;
+  options.steps = 12;
+  options.autocast = Autocast::none;
+  options.learning_rate = 1e-3;
+  TrainOptions back;
+  merge_json(back, parse_json(to_json(options).dump(), "test"));
+  EXPECT_EQ(train_fields().values(back), train_fields().values(options));
+  EXPECT_EQ(error_of([&] { merge_json(back, parse_json(R"({"stepz": 3})", "test")); }),
+            "train: unknown field 'stepz'; did you mean 'steps'?");
+  EXPECT_EQ(error_of([&] { merge_json(back, parse_json(R"({"batch": 0})", "test")); }),
+            "train: batch must be an integer from 1 to 1048576, got 0");
+  EXPECT_EQ(error_of([&] { merge_json(back, parse_json(R"({"autocast": "fp8"})", "test")); }),
+            "train: autocast must be one of none, bf16, auto, got fp8");
+}
+
+}  // namespace
+}  // namespace longspan::train

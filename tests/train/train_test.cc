@@ -1,0 +1,213 @@
+#include "longspan/train/train.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "longspan/models/tensor_files.h"
+#include "longspan/text/byte_tokenizer.h"
+#include "tests/models/small_models.h"
+#include "tests/train/token_files.h"
+
+namespace longspan::train {
+namespace {
+
+/// A tokenizer of the 11-letter language.
+class Letters final : public Tokenizer {
+ public:
+  std::string name() const override { return "bytes"; }
+  int64_t vocabulary_size() const override { return 11; }
+  std::vector<uint32_t> encode(std::string_view text) const override { return {text.begin(), text.end()}; }
+  std::string decode(std::span<const uint32_t> tokens) const override { return {tokens.begin(), tokens.end()}; }
+  FieldValues description() const override { return {{"tokenizer", std::string("bytes")}}; }
+};
+
+TrainOptions small_options(int64_t steps) {
+  TrainOptions options;
+  options.steps = steps;
+  options.length = 24;
+  options.warmup = 3;
+  options.learning_rate = 1e-2;
+  options.autocast = Autocast::none;
+  options.valid_blocks = 4;
+  return options;
+}
+
+struct Log : TrainObserver {
+  void on_step(const StepResult& result) override { steps.push_back(result); }
+  void on_validation(const ValidationResult& result) override { validations.push_back(result); }
+  void on_checkpoint(int64_t step) override { checkpoints.push_back(step); }
+  bool should_stop() override { return !steps.empty() && steps.back().step == stop_at; }
+  int64_t stop_at = -1;
+  std::vector<StepResult> steps;
+  std::vector<ValidationResult> validations;
+  std::vector<int64_t> checkpoints;
+};
+
+class Train : public TokenFiles, public ::testing::WithParamInterface<std::string> {
+ protected:
+  models::ModelConfig config() const { return models::small_config(GetParam()); }
+};
+
+class TrainFiles : public TokenFiles {
+ protected:
+  models::ModelConfig config() const { return models::small_config("lavo"); }
+};
+
+TEST_P(Train, LearnsTheLanguage) {
+  const TokenFile train = tokens("train", 5000), valid = tokens("valid", 1000, 2);
+  Trainer trainer(make_model(config(), 1), train, &valid, small_options(120));
+  Log log;
+  EXPECT_TRUE(trainer.run(log));
+  ASSERT_EQ(log.steps.size(), 120u);
+  EXPECT_NEAR(log.steps.front().loss, std::log(11), 0.3) << "nothing is known at first";
+  ASSERT_EQ(log.validations.size(), 1u);
+  EXPECT_EQ(log.validations[0].tokens, 4 * 24);
+  // One token in 16 is drawn from 11, the rest follow: the entropy is 0.35 nats. Half of ln 11 needs most of the rule.
+  EXPECT_LT(log.validations[0].loss, std::log(11) / 2);
+}
+
+TEST_P(Train, BasesStayOrthogonal) {
+  const TokenFile train = tokens("train", 3000);
+  Trainer trainer(make_model(config(), 1), train, nullptr, small_options(100));
+  Log log;
+  trainer.run(log);
+  int bases = 0;
+  for (const auto& item : trainer.model().named_parameters()) {
+    if (!item.key().ends_with(".basis")) continue;
+    ++bases;
+    const at::Tensor basis = item.value().detach().to(torch::kDouble);
+    const at::Tensor gram = basis.matmul(basis.transpose(-1, -2));
+    // Rows of norm 1 and width 8, each entry rounded to float32.
+    EXPECT_CLOSE(gram, torch::eye(gram.size(-1), torch::kDouble).expand_as(gram), 2 * testing::sum_bound<float>(8));
+  }
+  EXPECT_EQ(bases, GetParam() == "lavo" ? 2 : 0);
+}
+
+TEST_P(Train, StoppedAndResumedGivesTheSameBits) {
+  const TokenFile train = tokens("train", 3000);
+  models::ModelConfig with_dropout = config();
+  with_dropout.dropout = 0.1;
+  const auto run = [&](Trainer& trainer, int64_t stop_at) {
+    Log log;
+    log.stop_at = stop_at;
+    const Letters letters;
+    trainer.run(log, path("checkpoint"), &letters);
+    return log;
+  };
+  Trainer whole(make_model(with_dropout, 3), train, nullptr, small_options(11));
+  const Log all = run(whole, -1);
+
+  std::filesystem::remove_all(path("checkpoint"));
+  Log first, second;
+  {
+    Trainer trainer(make_model(with_dropout, 3), train, nullptr, small_options(11));
+    first = run(trainer, 6);
+    EXPECT_FALSE(trainer.done());
+    EXPECT_EQ(first.checkpoints, std::vector<int64_t>{6});
+  }
+  Trainer resumed(make_model(with_dropout, 99), train, nullptr, small_options(11));
+  torch::randn({5});  // whatever happened to the generator meanwhile
+  EXPECT_TRUE(resumed.resume(path("checkpoint")).empty());
+  EXPECT_EQ(resumed.steps_done(), 6);
+  second = run(resumed, -1);
+
+  ASSERT_EQ(first.steps.size() + second.steps.size(), all.steps.size());
+  for (std::size_t i = 0; i < all.steps.size(); ++i) {
+    const StepResult& part = i < 6 ? first.steps[i] : second.steps[i - 6];
+    EXPECT_EQ(part.step, all.steps[i].step);
+    EXPECT_EQ(part.loss, all.steps[i].loss) << "step " << part.step;
+    EXPECT_EQ(part.grad_norm, all.steps[i].grad_norm) << "step " << part.step;
+  }
+  EXPECT_EQ(resumed.model().identity(), whole.model().identity());
+  const auto a = whole.model().named_parameters(), b = resumed.model().named_parameters();
+  for (const auto& item : a) EXPECT_TRUE(item.value().equal(b[item.key()])) << item.key();
+}
+
+INSTANTIATE_TEST_SUITE_P(Attentions, Train, ::testing::Values("lavo", "local", "softmax"));
+
+TEST_F(TrainFiles, RefusesCheckpointsThatDoNotFit) {
+  const TokenFile train = tokens("train", 3000);
+  const Letters letters;
+  Trainer trainer(make_model(config(), 3), train, nullptr, small_options(4));
+  trainer.step();
+  trainer.save(path("checkpoint"), letters, parse_json(R"({"data": {"path": "x"}})", "test"));
+  const Json saved = load_json(path("checkpoint/config.json"));
+  EXPECT_EQ(saved["train"]["steps"], 4);
+  EXPECT_EQ(saved["data"]["path"], "x");
+
+  const std::string file = path("checkpoint/training.safetensors"), content = get("checkpoint/training.safetensors");
+  std::string altered = content;
+  altered[altered.size() - 100] ^= 1;
+  put("checkpoint/training.safetensors", altered);
+  EXPECT_EQ(error_of([&] { trainer.resume(path("checkpoint")); }),
+            file + ": the content was altered after it was written");
+  put("checkpoint/training.safetensors", content.substr(0, 1000));
+  EXPECT_NE(error_of([&] { trainer.resume(path("checkpoint")); }), "");
+  put("checkpoint/training.safetensors", content);
+
+  models::ModelConfig wider = config();
+  wider.feed_forward = 25;
+  Trainer other(make_model(wider, 3), train, nullptr, small_options(4));
+  EXPECT_EQ(error_of([&] { other.resume(path("checkpoint")); }), file + ": another model (feed_forward 24 -> 25)");
+  EXPECT_NE(error_of([&] { other.resume(path("nowhere")); }), "");
+
+  const TokenFile more = tokens("more", 3001);
+  TrainOptions options = small_options(4);
+  options.learning_rate = 5e-3;
+  Trainer changed(make_model(config(), 3), more, nullptr, options);
+  const auto warnings = changed.resume(path("checkpoint"));
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[0], "resume: the training data had 3000 tokens, now 3001");
+  EXPECT_EQ(warnings[1], "resume: options changed: learning_rate 0.01 -> 0.005");
+}
+
+TEST_F(TrainFiles, ALossThatIsNotFiniteEndsTheRunBeforeTheUpdate) {
+  const TokenFile train = tokens("train", 3000);
+  Trainer trainer(make_model(config(), 3), train, nullptr, small_options(4));
+  trainer.step();
+  {
+    torch::NoGradGuard no_grad;
+    trainer.model().named_parameters()["blocks.0.feed_forward.up.bias"][0] = NAN;
+  }
+  const std::string before = trainer.model().identity();
+  EXPECT_EQ(error_of<RunError>([&] { trainer.step(); }), "train: the loss is not finite at step 2");
+  EXPECT_EQ(trainer.steps_done(), 1);
+  EXPECT_EQ(trainer.model().identity(), before);
+}
+
+TEST_F(TrainFiles, WrongInputIsRefused) {
+  const TokenFile train = tokens("train", 24);
+  EXPECT_NE(error_of([&] { Trainer(make_model(config(), 3), train, nullptr, small_options(4)); }), "")
+      << "25 tokens are needed";
+  const TokenFile bytes(put("bytes", std::string(100, 'a')), TokenType::u8, 256);
+  EXPECT_EQ(error_of([&] { Trainer(make_model(config(), 3), bytes, nullptr, small_options(4)); }),
+            path("bytes") + ": the data have a vocabulary of 256, the model 11");
+}
+
+TEST_F(TrainFiles, ValidationLooksAtTheSameTokensEveryTime) {
+  const TokenFile train = tokens("train", 3000), valid = tokens("valid", 200, 2);
+  Trainer trainer(make_model(config(), 3), train, &valid, small_options(4));
+  const ValidationResult a = trainer.validate(), b = trainer.validate();
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.tokens, 96);
+  EXPECT_TRUE(trainer.model().is_training());
+
+  // Directly, over an even spread of windows.
+  double total = 0;
+  torch::NoGradGuard no_grad;
+  trainer.model().eval();
+  for (int64_t block = 0; block < 4; ++block) {
+    at::Tensor window = torch::empty({1, 25}, torch::kLong);
+    valid.copy_to(window.mutable_data_ptr<int64_t>(), block * ((200 - 25) / 3), 25);
+    total += trainer.model().nll(window).to(torch::kDouble).sum().item<double>();
+  }
+  EXPECT_NEAR(a.loss, total / 96, testing::sum_bound<double>(96) * total);
+
+  const TokenFile tiny = tokens("tiny", 10, 2);
+  Trainer short_trainer(make_model(config(), 3), train, &tiny, small_options(4));
+  EXPECT_EQ(short_trainer.validate().tokens, 9);
+}
+
+}  // namespace
+}  // namespace longspan::train
