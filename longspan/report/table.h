@@ -1,0 +1,26 @@
+// Tables from plain cells, for a terminal and for HTML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace longspan::report {
+
+struct Column {
+  std::string title;
+  bool numeric = false;  ///< aligned right
+};
+
+/// Every row has as many cells as there are columns (InternalError otherwise).
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// Aligned columns, a rule under the titles, one line per row.
+std::string to_text(const Table& table);
+
+/// A <table>; cells are escaped.
+std::string to_html(const Table& table);
+
+}  // namespace longspan::report
