@@ -1,0 +1,54 @@
+# longspan: `make help` lists the targets. Each target does the set-up that it needs and skips what is done.
+
+PREFIX ?= /usr/local
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+.PHONY: help setup text build test test-sanitizers check demo install clean
+# The parts run one after the other; the parallelism is ninja's.
+.NOTPARALLEL:
+export PYTHON JOBS TEXT FULL
+
+help:
+	@echo 'make build                 set up and build: build/bin/longspan and build/lib/liblongspan.so'
+	@echo 'make test                  build and run every test'
+	@echo 'make demo                  build, train three small models on novels and report what they do far beyond their'
+	@echo '                           training length: demo/report.html (TEXT=my.txt: your own text; FULL=1: larger, three seeds)'
+	@echo 'make test-sanitizers       torch-free tests under the address and undefined-behaviour sanitizers'
+	@echo 'make check                 include edges between the folders and lengths of files'
+	@echo 'make install PREFIX=/opt   install headers, libraries, program and CMake package (default /usr/local)'
+	@echo 'make clean                 remove the build folders (keeps .venv and demo/)'
+	@echo 'Variables: PYTHON=interpreter with torch 2.11 or newer (default: python3, or a virtual environment made in .venv);'
+	@echo '           JOBS=number of compile jobs'
+
+setup:
+	@bash scripts/setup-packages.sh
+	@bash scripts/setup-python.sh
+
+build: setup
+	@bash scripts/build.sh release
+
+test: build
+	@bash scripts/test.sh
+
+test-sanitizers:
+	@bash scripts/setup-packages.sh
+	@bash scripts/test-sanitizers.sh
+
+check:
+	@bash scripts/setup-packages.sh
+	@python3 ci/check_includes.py
+
+# A wrong TEXT is reported before the build, not after it.
+text:
+	@bash scripts/demo.sh check
+
+demo: text build
+	@bash scripts/demo.sh
+
+install: build
+	@echo 'longspan: installing into $(PREFIX)'
+	@cmake --install build --prefix '$(PREFIX)' >build/install.log || { tail -n 5 build/install.log >&2; exit 1; }
+	@echo 'longspan: installed; find_package(longspan) finds it with CMAKE_PREFIX_PATH=$(PREFIX)'
+
+clean:
+	@rm -rf build build-asan build-debug
