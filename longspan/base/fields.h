@@ -97,7 +97,7 @@ class FieldTable {
         [member, values](const Options& o) -> FieldValue {
           for (const auto& [text, value] : values)
             if (value == o.*member) return text;
-          throw InternalError("a choice field holds a value without a name");
+          return static_cast<int64_t>(o.*member);  // no name: checked() refuses a number
         },
         [member, values](Options& o, const FieldValue& v) {
           for (const auto& [text, value] : values)
@@ -122,13 +122,17 @@ class FieldTable {
     apply(options, values);
     return options;
   }
-  /// Every field with its value, complete.
+  /// Every field with its value, complete. Throws InputError for a choice without a name; ranges are validate()'s.
   FieldValues values(const Options& options) const {
     FieldValues out;
-    for (std::size_t i = 0; i < infos_.size(); ++i) out[infos_[i].name] = get_[i](options);
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      const FieldValue value = get_[i](options);
+      out[infos_[i].name] =
+          infos_[i].kind == FieldInfo::Kind::choice ? internal::checked(owner_, infos_[i], value) : value;
+    }
     return out;
   }
-  /// Checks every field of `options` (set from C++) against its range.
+  /// Checks every field of `options` (set from C++) against its range or choices. Throws InputError.
   void validate(const Options& options) const {
     for (std::size_t i = 0; i < infos_.size(); ++i) internal::checked(owner_, infos_[i], get_[i](options));
   }

@@ -21,7 +21,8 @@ class Parallel {
 
   /// Calls `task(index, worker)` once for every index in [0, count), 0 <= worker < workers(), in any order; no two
   /// calls that run at the same time have the same worker, so per-worker scratch needs no lock. Returns when all are
-  /// done. The first exception of a task is rethrown here, after the others have finished.
+  /// done. When a task throws, tasks that have not begun may be left out; once none runs any more, the exception that
+  /// came first is rethrown here.
   virtual void run(int64_t count, const std::function<void(int64_t index, int worker)>& task) const = 0;
 };
 

@@ -21,15 +21,15 @@ HWY_BEFORE_NAMESPACE();
 namespace longspan::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A register block has kAccumulators sums; with the panel's vectors and one broadcast they fill the registers (32 with
-// AVX-512, 16 with AVX2), and there are enough of them to hide the latency of a multiply-add. The portable target has
-// no registers to fill: small blocks compile faster.
-inline constexpr int kAccumulators = HWY_TARGET <= HWY_AVX3 ? 16 : HWY_TARGET <= HWY_AVX2 ? 8 : 4;
-inline constexpr int kBlockVectors = kAccumulators / 4;
+// A register block has kGemmAccumulators sums; with the panel's vectors and one broadcast they fill the registers (32
+// with AVX-512, 16 with AVX2), and there are enough of them to hide the latency of a multiply-add. The portable target
+// has no registers to fill: small blocks compile faster.
+inline constexpr int kGemmAccumulators = HWY_TARGET <= HWY_AVX3 ? 16 : HWY_TARGET <= HWY_AVX2 ? 8 : 4;
+inline constexpr int kBlockVectors = kGemmAccumulators / 4;
 
 /// Rows of a block that is kVectors vectors wide.
 template <int kVectors>
-inline constexpr int kBlockRows = kAccumulators / (kVectors == 3 ? 4 : kVectors);
+inline constexpr int kBlockRows = kGemmAccumulators / (kVectors == 3 ? 4 : kVectors);
 
 /// AccumulateOuter computes this many slots at a time at most: its operands are padded to a multiple of it.
 inline constexpr int64_t kSlotPadding = 16;
@@ -121,7 +121,7 @@ HWY_INLINE void MultiplyColumns(int64_t rows, int64_t inner, const T* x, int64_t
     }
   };
   blocks_of(std::integral_constant<int, kBlockRows<kVectors>>());
-  if constexpr (kBlockRows < kVectors >> 4) blocks_of(std::integral_constant<int, 4>());
+  if constexpr ((kBlockRows<kVectors>) > 4) blocks_of(std::integral_constant<int, 4>());
   blocks_of(std::integral_constant<int, 1>());
 }
 

@@ -1,4 +1,4 @@
-// Exponentials and logarithm for softmax: vertical, branch-free, the same bits in every lane.
+// Exponential and logarithm for softmax: vertical, branch-free, the same bits in every lane.
 //
 // Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
 #if defined(LONGSPAN_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -21,9 +21,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr double kLog2E = 1.4426950408889634074;
 inline constexpr double kLn2 = 0.69314718055994530942;
 
-/// Constants of the two exponentials. `round` is 1.5 * 2^m plus the exponent's bias: adding it to t leaves
+/// Constants of the exponential. `round` is 1.5 * 2^m plus the exponent's bias: adding it to t leaves
 /// round(t) + bias in the low bits of the sum, so that a shift by m turns it into 2^round(t).
-/// Polynomials are minimax in relative error on [-1/2, 1/2] (exp2) and [-ln2/2, ln2/2] (exp), value 1 at 0.
+/// The polynomial is minimax in relative error on [-1/2, 1/2], value 1 at 0.
 template <class T>
 struct ExpConstants;
 template <>
@@ -31,35 +31,21 @@ struct ExpConstants<float> {
   static constexpr int mantissa_bits = 23;
   static constexpr float round = 12582912.0f + 127.0f;
   static constexpr float lowest_exponent = -126.0f;
-  static constexpr float ln2_high = 0.693359375f;  // 10 bits: round(t) * ln2_high is exact
-  static constexpr float ln2_low = -2.12194440054690583e-4f;
   static constexpr int degree = 6;
   static constexpr float exp2[degree] = {0.69314721496807344249f,  0.24022652782877592462f,
                                          0.055503105509232275737f, 0.009617692973762287524f,
                                          0.001340664392902596828f, 0.00015594677971951511494f};
-  static constexpr float exp[degree] = {1.0f,
-                                        0.50000004357447164513f,
-                                        0.16666364808458816215f,
-                                        0.041664773317417844741f,
-                                        0.0083790590519805974788f,
-                                        0.0014061422537973966076f};
 };
 template <>
 struct ExpConstants<double> {
   static constexpr int mantissa_bits = 52;
   static constexpr double round = 6755399441055744.0 + 1023.0;
   static constexpr double lowest_exponent = -1022.0;
-  static constexpr double ln2_high = 0.693147180369123816490;  // 32 bits
-  static constexpr double ln2_low = 1.90821492927058770002e-10;
   static constexpr int degree = 11;
   static constexpr double exp2[degree] = {
       0.69314718055994569676,  0.24022650695910098006,    0.055504108664790394167,    0.0096181291076070022319,
       0.001333355815344004334, 0.00015403530441572426482, 0.000015252727385128873628, 1.3215442675152732993e-6,
       1.018064768288324178e-7, 7.0725704458548867628e-9,  4.0780687706269814153e-10};
-  static constexpr double exp[degree] = {
-      1.0000000000000005616,    0.50000000000000056004,   0.1666666666665726471,     0.041666666666573262737,
-      0.0083333333377287006715, 0.0013888888932471511231, 0.00019841261474531262504, 0.000024801504345033472167,
-      2.7564261968602606862e-6, 2.7626365698244229905e-7, 2.2981311336426759535e-8};
 };
 
 /// 1 + r (c[0] + r (c[1] + ...)) by Horner's rule.
@@ -83,22 +69,6 @@ HWY_INLINE V Exp2(D d, V t) {
   // A product and not an addition of exponents: whatever the bits of `power`, NaN stays NaN.
   const V result = hn::Mul(unit_polynomial(d, r, C::exp2), power);
   return hn::IfThenZeroElse(hn::Lt(t, hn::Set(d, C::lowest_exponent)), result);
-}
-
-/// e^x for x <= 0 (or slightly above: below 60): within 2 ulp; 0 where the result would be subnormal, so -infinity
-/// gives 0; NaN stays NaN.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Exp(D d, V x) {
-  using T = hn::TFromD<D>;
-  using C = ExpConstants<T>;
-  const hn::RebindToUnsigned<D> du;
-  const V round = hn::Set(d, C::round);
-  const V shifted = hn::MulAdd(x, hn::Set(d, static_cast<T>(kLog2E)), round);
-  const V n = hn::Sub(shifted, round);
-  const V r = hn::NegMulAdd(n, hn::Set(d, C::ln2_low), hn::NegMulAdd(n, hn::Set(d, C::ln2_high), x));
-  const V power = hn::BitCast(d, hn::ShiftLeft<C::mantissa_bits>(hn::BitCast(du, shifted)));
-  const V result = hn::Mul(unit_polynomial(d, r, C::exp), power);
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, static_cast<T>(C::lowest_exponent * kLn2))), result);
 }
 
 /// Natural logarithm of normal numbers: Highway's, within 4 ulp.

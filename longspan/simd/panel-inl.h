@@ -34,15 +34,14 @@ template <class T>
 using TileTag = hn::CappedTag<T, kTile>;
 
 /// Blocking by registers: 32 of them from AVX-512 on, else 16.
-inline constexpr int kAccumulators = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+inline constexpr int kPanelAccumulators = HWY_TARGET <= HWY_AVX3 ? 16 : 8;
 template <class T>
 struct Blocking {
   static constexpr int lanes = static_cast<int>(HWY_MAX_BYTES < kTile * sizeof(T) ? HWY_MAX_BYTES / sizeof(T) : kTile);
   static constexpr int tile_vectors = static_cast<int>(kTile) / lanes;  ///< vectors of a transposed row
-  static constexpr int panel_vectors = static_cast<int>(kPanelWidth) / lanes;
-  static constexpr int dot_rows = kAccumulators / tile_vectors > 0 ? kAccumulators / tile_vectors : 1;
+  static constexpr int dot_rows = kPanelAccumulators / tile_vectors > 0 ? kPanelAccumulators / tile_vectors : 1;
   static constexpr int updated_rows = 4;
-  static constexpr int update_vectors = kAccumulators / updated_rows;
+  static constexpr int update_vectors = kPanelAccumulators / updated_rows;
 };
 
 constexpr int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }

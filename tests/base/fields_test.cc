@@ -100,6 +100,22 @@ TEST(Fields, ValidateChecksWhatCppSet) {
   fields().validate(options);
 }
 
+TEST(Fields, AChoiceWithoutANameIsRefused) {
+  Options options;
+  options.combine = static_cast<Combine>(7);
+  const auto message_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string expected = "method: combine must be one of mean, sum, got 7";
+  EXPECT_EQ(message_of([&] { fields().validate(options); }), expected);
+  EXPECT_EQ(message_of([&] { fields().values(options); }), expected);
+}
+
 TEST(Fields, NearestName) {
   EXPECT_EQ(nearest_name("sofmax", {"lavo", "softmax", "local"}), "softmax");
   EXPECT_EQ(nearest_name("locl", {"lavo", "softmax", "local"}), "local");

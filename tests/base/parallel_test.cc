@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -62,18 +63,37 @@ TEST(Parallel, WorkersNeverShareANumberAtOnce) {
   });
 }
 
-TEST(Parallel, FirstErrorIsRethrownAfterTheRest) {
+TEST(Parallel, AnErrorIsRethrownWhenNoTaskRuns) {
+  const SerialParallel serial;
+  const ThreadPool pool(3);
+  for (const Parallel* parallel : {static_cast<const Parallel*>(&serial), static_cast<const Parallel*>(&pool)}) {
+    std::atomic<int> begun{0}, ended{0};
+    std::string message;
+    try {
+      parallel->run(100, [&](int64_t i, int) {
+        ++begun;
+        if (i == 3) {
+          ++ended;
+          throw InputError("three");
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ++ended;
+      });
+    } catch (const InputError& error) {
+      EXPECT_EQ(begun, ended);
+      message = error.what();
+    }
+    EXPECT_EQ(message, "three");
+    std::atomic<int> after{0};
+    parallel->run(20, [&](int64_t, int) { ++after; });  // it lives on
+    EXPECT_EQ(after, 20);
+  }
+}
+
+TEST(Parallel, AnErrorOfANestedCallReachesTheOuterCaller) {
   const ThreadPool pool(2);
-  std::atomic<int> done{0};
-  EXPECT_THROW(pool.run(100,
-                        [&](int64_t i, int) {
-                          if (i == 3) throw InputError("three");
-                          ++done;
-                        }),
+  EXPECT_THROW(pool.run(2, [&](int64_t, int) { pool.run(3, [](int64_t, int) { throw InputError("inner"); }); }),
                InputError);
-  EXPECT_EQ(done, 99);
-  pool.run(2, [&](int64_t, int) { ++done; });  // the pool lives on
-  EXPECT_EQ(done, 101);
 }
 
 TEST(Parallel, NestedCallsAndSeveralCallers) {

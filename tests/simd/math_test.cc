@@ -1,4 +1,4 @@
-// The exponentials of math-inl.h against the long double library on every target: error in units in the last place,
+// The exponential of math-inl.h against the long double library on every target: error in units in the last place,
 // and the special values that softmax leans on.
 #include <algorithm>
 #include <cmath>
@@ -20,21 +20,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // in and out have a multiple of kLanes elements.
 inline constexpr int64_t kLanes = 16;
-template <class T, bool kBase2>
+template <class T>
 void exponentials(const T* in, int64_t size, T* out) {
   const hn::CappedTag<T, kLanes> d;
-  for (int64_t i = 0; i < size; i += static_cast<int64_t>(hn::Lanes(d))) {
-    const auto x = hn::LoadU(d, in + i);
-    if constexpr (kBase2)
-      hn::StoreU(simd::HWY_NAMESPACE::Exp2(d, x), d, out + i);
-    else
-      hn::StoreU(simd::HWY_NAMESPACE::Exp(d, x), d, out + i);
-  }
+  for (int64_t i = 0; i < size; i += static_cast<int64_t>(hn::Lanes(d)))
+    hn::StoreU(simd::HWY_NAMESPACE::Exp2(d, hn::LoadU(d, in + i)), d, out + i);
 }
-void exp2_float(const float* in, int64_t size, float* out) { exponentials<float, true>(in, size, out); }
-void exp2_double(const double* in, int64_t size, double* out) { exponentials<double, true>(in, size, out); }
-void exp_float(const float* in, int64_t size, float* out) { exponentials<float, false>(in, size, out); }
-void exp_double(const double* in, int64_t size, double* out) { exponentials<double, false>(in, size, out); }
+void exp2_float(const float* in, int64_t size, float* out) { exponentials(in, size, out); }
+void exp2_double(const double* in, int64_t size, double* out) { exponentials(in, size, out); }
 
 }  // namespace longspan::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -49,24 +42,14 @@ namespace {
 
 HWY_EXPORT(exp2_float);
 HWY_EXPORT(exp2_double);
-HWY_EXPORT(exp_float);
-HWY_EXPORT(exp_double);
 
-void run(bool base2, const std::vector<float>& in, std::vector<float>& out) {
+void run(const std::vector<float>& in, std::vector<float>& out) {
   simd::ensure_target();
-  const auto size = static_cast<int64_t>(in.size());
-  if (base2)
-    HWY_DYNAMIC_DISPATCH(exp2_float)(in.data(), size, out.data());
-  else
-    HWY_DYNAMIC_DISPATCH(exp_float)(in.data(), size, out.data());
+  HWY_DYNAMIC_DISPATCH(exp2_float)(in.data(), static_cast<int64_t>(in.size()), out.data());
 }
-void run(bool base2, const std::vector<double>& in, std::vector<double>& out) {
+void run(const std::vector<double>& in, std::vector<double>& out) {
   simd::ensure_target();
-  const auto size = static_cast<int64_t>(in.size());
-  if (base2)
-    HWY_DYNAMIC_DISPATCH(exp2_double)(in.data(), size, out.data());
-  else
-    HWY_DYNAMIC_DISPATCH(exp_double)(in.data(), size, out.data());
+  HWY_DYNAMIC_DISPATCH(exp2_double)(in.data(), static_cast<int64_t>(in.size()), out.data());
 }
 
 template <class T>
@@ -76,23 +59,20 @@ TYPED_TEST_SUITE(Exponential, Types);
 
 TYPED_TEST(Exponential, WithinTwoUnitsInTheLastPlace) {
   using T = TypeParam;
-  for (const bool base2 : {true, false}) {
-    const long double lowest = (sizeof(T) == 4 ? -126.0L : -1022.0L) * (base2 ? 1.0L : 0.6931471805599453094L);
-    std::vector<T> in(1 << 18), out(in.size());
-    for (std::size_t i = 0; i < in.size(); ++i)
-      in[i] = static_cast<T>(0.999L * lowest * static_cast<long double>(i) / static_cast<long double>(in.size()));
-    run(base2, in, out);
-    long double worst = 0;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const long double x = static_cast<long double>(in[i]);
-      const long double wanted = base2 ? std::exp2(x) : std::exp(x);
-      int exponent = 0;
-      std::frexp(static_cast<T>(wanted), &exponent);
-      const long double unit = std::ldexp(static_cast<long double>(std::numeric_limits<T>::epsilon()), exponent - 1);
-      worst = std::max(worst, std::abs(static_cast<long double>(out[i]) - wanted) / unit);
-    }
-    EXPECT_LE(static_cast<double>(worst), 2.0) << (base2 ? "Exp2" : "Exp");
+  const long double lowest = sizeof(T) == 4 ? -126.0L : -1022.0L;
+  std::vector<T> in(1 << 18), out(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<T>(0.999L * lowest * static_cast<long double>(i) / static_cast<long double>(in.size()));
+  run(in, out);
+  long double worst = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const long double wanted = std::exp2(static_cast<long double>(in[i]));
+    int exponent = 0;
+    std::frexp(static_cast<T>(wanted), &exponent);
+    const long double unit = std::ldexp(static_cast<long double>(std::numeric_limits<T>::epsilon()), exponent - 1);
+    worst = std::max(worst, std::abs(static_cast<long double>(out[i]) - wanted) / unit);
   }
+  EXPECT_LE(static_cast<double>(worst), 2.0);
 }
 
 TYPED_TEST(Exponential, SpecialValues) {
@@ -101,25 +81,23 @@ TYPED_TEST(Exponential, SpecialValues) {
   uint64_t payload = sizeof(T) == 4 ? 0x7FC00001u : 0x7FF8000000000001u;
   T nan = 0;
   std::memcpy(&nan, &payload, sizeof(T));  // a NaN whose low bits would reach an exponent
-  for (const bool base2 : {true, false}) {
-    std::vector<T> in(16, T(0)), out(16, T(7));
-    in[1] = -infinity;
-    in[2] = T(-1e30);
-    in[3] = nan;
-    in[4] = std::numeric_limits<T>::quiet_NaN();
-    in[5] = T(-0.0);
-    in[6] = base2 ? T(-5) : T(0);
-    in[7] = T(-2000);
-    run(base2, in, out);
-    EXPECT_EQ(out[0], 1);
-    EXPECT_EQ(out[1], 0);
-    EXPECT_EQ(out[2], 0);
-    EXPECT_TRUE(std::isnan(out[3]));
-    EXPECT_TRUE(std::isnan(out[4]));
-    EXPECT_EQ(out[5], 1);
-    EXPECT_EQ(out[6], base2 ? T(0.03125) : T(1));
-    EXPECT_EQ(out[7], 0);
-  }
+  std::vector<T> in(16, T(0)), out(16, T(7));
+  in[1] = -infinity;
+  in[2] = T(-1e30);
+  in[3] = nan;
+  in[4] = std::numeric_limits<T>::quiet_NaN();
+  in[5] = T(-0.0);
+  in[6] = T(-5);
+  in[7] = T(-2000);
+  run(in, out);
+  EXPECT_EQ(out[0], 1);
+  EXPECT_EQ(out[1], 0);
+  EXPECT_EQ(out[2], 0);
+  EXPECT_TRUE(std::isnan(out[3]));
+  EXPECT_TRUE(std::isnan(out[4]));
+  EXPECT_EQ(out[5], 1);
+  EXPECT_EQ(out[6], T(0.03125));
+  EXPECT_EQ(out[7], 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "longspan/base/check.h"
 #include "longspan/kernels/local/units.h"
 #include "longspan/simd/math-inl.h"
 #include "longspan/simd/panel-inl.h"
@@ -35,6 +36,8 @@ class DistanceScores {
 
   DistanceScores(const LocalParams<T>& params, int64_t head, Reach reach, T* memory)
       : zero_(memory + kMargin + reach.right) {
+    LONGSPAN_DCHECK(!params.table || params.table_centre >= reach.left, "table_centre ", params.table_centre,
+                    ", reach_left ", reach.left);
     std::fill(memory, memory + size(reach), -std::numeric_limits<T>::infinity());
     const T* table = params.table ? params.table + head * params.table_head_stride + params.table_centre : nullptr;
     for (int64_t u = -reach.right; u <= reach.left; ++u)

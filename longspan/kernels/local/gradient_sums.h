@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "longspan/base/aligned.h"
+#include "longspan/base/check.h"
 #include "longspan/base/parallel.h"
 #include "longspan/kernels/local/local.h"
 #include "longspan/kernels/local/units.h"
@@ -78,6 +79,8 @@ class GradientSums {
       const int64_t last = params_.table_heads == 1 ? params_.heads : table_head + 1;
       for (int64_t s = 0; s < params_.sequences; ++s) {
         const Reach reach = clamped_reach(params_, params_.keys.size(s));
+        LONGSPAN_DCHECK(reach.left <= params_.table_centre && params_.table_centre + reach.right < params_.table_size,
+                        "table of ", params_.table_size, ", centre ", params_.table_centre);
         for (int64_t h = first; h < last; ++h)
           for (int64_t number = 0; number < units_.units(s); ++number) {
             const double* part = table({s, h, number, 0, 0}, reach);

@@ -83,10 +83,9 @@ void gradient_chunk(const GradientRun<T>& run, BackwardScratch<T>& s) {
   const bool causal = run.h == nullptr;
   if (causal) {
     std::copy_n(run.closed, run.slots, s.closed.data());
-    if (run.open)
-      std::copy_n(run.open, run.slots, s.open.data());
-    else
-      std::fill_n(s.open.data(), stride, 0.0);
+    // The scan adds to whole vectors: what another sequence left behind the last slot, perhaps NaN, goes too.
+    std::fill_n(s.open.data(), stride, 0.0);
+    if (run.open) std::copy_n(run.open, run.slots, s.open.data());
     for (int64_t t = 0; t < run.rows; ++t) inverse[t] = 1.0 / static_cast<double>(run.count + t + 1);
     for (int64_t row = 0; row < run.rows; row += kTile) {
       const int64_t rows = HWY_MIN(run.rows - row, kTile);

@@ -157,11 +157,10 @@ ReadRun<T> make_run(const MemoryForward<T>& p, const Plan& plan, int64_t s, int6
   return run;
 }
 
-void copy_sums(const double* from, int64_t slots, double* to) {
-  if (from)
-    std::copy_n(from, slots, to);
-  else
-    std::fill_n(to, slots, 0.0);
+/// to = from [slots], or zeros for null; its padding, in which another sequence may have left NaN, becomes zero.
+void copy_sums(const double* from, int64_t slots, AlignedBuffer<double>& to) {
+  std::fill_n(to.data(), to.size(), 0.0);
+  if (from) std::copy_n(from, slots, to.data());
 }
 
 /// The float64 sum before each chunk, [H][chunks][slots]: what `closed` holds when the chunk starts. The sums of the
@@ -179,7 +178,7 @@ AlignedBuffer<double> closed_before(const MemoryForward<T>& p, const Plan& plan,
     for (int64_t s = item.sequence_begin; s < item.sequence_end; ++s)
       for (int64_t k = item.chunk_begin; k < plan.chunk_end(item, s); ++k) {
         const double* open = k == 0 && p.state.open ? p.state.open + (s * p.heads + h) * p.slots : nullptr;
-        copy_sums(open, p.slots, scratch.open.data());
+        copy_sums(open, p.slots, scratch.open);
         sum(make_run(p, plan, s, h, plan.chunk_row(s, k), plan.chunk_row(s, k + 1)), scratch);
         std::copy_n(scratch.open.data(), p.slots, sums.data() + (h * chunks + plan.chunk(s, k)) * p.slots);
       }
@@ -216,12 +215,11 @@ void forward_causal(const MemoryForward<T>& p, const Parallel& parallel) {
         const int64_t k = item.chunk_begin, end = plan.chunk_end(item, s);
         const int64_t state = (s * p.heads + h) * p.slots;
         if (k == 0) {
-          copy_sums(p.state.closed ? p.state.closed + state : nullptr, p.slots, scratch.closed.data());
-          copy_sums(p.state.open ? p.state.open + state : nullptr, p.slots, scratch.open.data());
+          copy_sums(p.state.closed ? p.state.closed + state : nullptr, p.slots, scratch.closed);
+          copy_sums(p.state.open ? p.state.open + state : nullptr, p.slots, scratch.open);
         } else if (plan.split()) {
-          copy_sums(before.data() + (h * plan.total_chunks() + plan.chunk(s, k)) * p.slots, p.slots,
-                    scratch.closed.data());
-          copy_sums(nullptr, p.slots, scratch.open.data());
+          copy_sums(before.data() + (h * plan.total_chunks() + plan.chunk(s, k)) * p.slots, p.slots, scratch.closed);
+          copy_sums(nullptr, p.slots, scratch.open);
         }
         causal(make_run(p, plan, s, h, plan.chunk_row(s, k), plan.chunk_row(s, end)), scratch);
         if (end == plan.chunks(s) && p.state_out.closed) {

@@ -94,18 +94,26 @@ HWY_NOINLINE void read_rows_backward(int64_t rows, int64_t slots, int64_t stride
   const auto factor = hn::Set(d, scale);
   HWY_ALIGN T inverse_sum[kTile];
   HWY_ALIGN T mean[kTile];  // sum(p o dp)
+  const int64_t last = (slots - 1) / kLanes * kLanes;
+  const auto mask = last_slots(d, slots);
   softmax_rows(rows, slots, stride, scale, a, h, h_stride, da, inverse_sum);
   for (int64_t t = 0; t < rows; ++t) {
     T* p_row = da + t * stride;
     const auto inverse = hn::Set(d, inverse_sum[t]);
     auto sum = hn::Zero(d);
-    for (int64_t i = 0; i < slots; i += kLanes) {
+    const auto weigh = [&](int64_t i, auto memory, auto grad) HWY_ATTR {
       const auto p = hn::Mul(hn::Load(d, p_row + i), inverse);
-      const auto weight = hn::Mul(p, hn::Load(d, h + t * h_stride + i));
+      const auto weight = hn::Mul(p, memory);
       hn::Store(p, d, p_row + i);
       hn::Store(weight, d, u + t * stride + i);
-      sum = hn::MulAdd(weight, hn::Load(d, du + t * stride + i), sum);  // the padding of p is 0
-    }
+      sum = hn::MulAdd(weight, grad, sum);
+    };
+    const T* h_row = h + t * h_stride;
+    const T* du_row = du + t * stride;
+    for (int64_t i = 0; i < last; i += kLanes) weigh(i, hn::Load(d, h_row + i), hn::Load(d, du_row + i));
+    // The padding of p is 0, which times a padding that is not finite would not be.
+    weigh(last, hn::IfThenElseZero(mask, hn::Load(d, h_row + last)),
+          hn::IfThenElseZero(mask, hn::Load(d, du_row + last)));
     mean[t] = hn::GetLane(hn::SumOfLanes(d, sum));
   }
   for (int64_t t = 0; t < rows; ++t) {

@@ -1,0 +1,142 @@
+// The working set of LAVO's forward: no tensor of rows * slots * width. Every byte that passes through operator new is
+// counted, which this program therefore replaces.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "longspan/base/aligned.h"
+#include "longspan/kernels/local/local.h"
+#include "longspan/kernels/memory/memory.h"
+
+namespace {
+
+std::atomic<int64_t> live_bytes{0};
+std::atomic<int64_t> peak_bytes{0};
+
+/// The size stands in front of the block, in as many bytes as the alignment.
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  alignment = std::max(alignment, alignof(std::max_align_t));
+  const std::size_t total = (size + 2 * alignment - 1) / alignment * alignment;
+  char* block = static_cast<char*>(std::aligned_alloc(alignment, total));
+  if (block == nullptr) return nullptr;
+  char* data = block + alignment;
+  std::memcpy(data - sizeof size, &size, sizeof size);
+  const int64_t live = live_bytes += static_cast<int64_t>(size);
+  int64_t peak = peak_bytes;
+  while (peak < live && !peak_bytes.compare_exchange_weak(peak, live)) {
+  }
+  return data;
+}
+void* allocate_or_throw(std::size_t size, std::size_t alignment) {
+  if (void* data = allocate(size, alignment)) return data;
+  throw std::bad_alloc();
+}
+void release(void* data, std::size_t alignment) noexcept {
+  if (data == nullptr) return;
+  alignment = std::max(alignment, alignof(std::max_align_t));
+  std::size_t size = 0;
+  std::memcpy(&size, static_cast<char*>(data) - sizeof size, sizeof size);
+  live_bytes -= static_cast<int64_t>(size);
+  std::free(static_cast<char*>(data) - alignment);
+}
+std::size_t bytes(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
+
+}  // namespace
+
+void* operator new(std::size_t n) { return allocate_or_throw(n, 1); }
+void* operator new[](std::size_t n) { return allocate_or_throw(n, 1); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocate(n, 1); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return allocate(n, 1); }
+void* operator new(std::size_t n, std::align_val_t a) { return allocate_or_throw(n, bytes(a)); }
+void* operator new[](std::size_t n, std::align_val_t a) { return allocate_or_throw(n, bytes(a)); }
+void operator delete(void* p) noexcept { release(p, 1); }
+void operator delete[](void* p) noexcept { release(p, 1); }
+void operator delete(void* p, std::size_t) noexcept { release(p, 1); }
+void operator delete[](void* p, std::size_t) noexcept { release(p, 1); }
+void operator delete(void* p, std::align_val_t a) noexcept { release(p, bytes(a)); }
+void operator delete[](void* p, std::align_val_t a) noexcept { release(p, bytes(a)); }
+void operator delete(void* p, std::size_t, std::align_val_t a) noexcept { release(p, bytes(a)); }
+void operator delete[](void* p, std::size_t, std::align_val_t a) noexcept { release(p, bytes(a)); }
+
+namespace longspan::kernels {
+namespace {
+
+/// Peak of the live bytes while `call` runs, what was live before it included.
+template <class Call>
+int64_t peak_during(const Call& call) {
+  peak_bytes = live_bytes.load();
+  call();
+  return peak_bytes;
+}
+
+TEST(MemoryCap, CountsPlainAndAlignedMemory) {
+  const int64_t before = live_bytes;
+  const int64_t peak = peak_during([] {
+    const std::vector<float> plain(1000);
+    const AlignedBuffer<float> aligned(1000);
+  });
+  EXPECT_GE(peak - before, 8000);
+  EXPECT_EQ(live_bytes, before);
+}
+
+// Local attention feeds its output to the memory, as LAVO does: float32, one head, inputs and outputs counted too.
+TEST(MemoryCap, ForwardStaysBelow32BytesForEachElementOfARow) {
+  constexpr int64_t n = 65536, slots = 64, width = 64, window = 64;
+  constexpr int64_t cap = 32 * n * (slots + width);
+  static_assert(cap < n * slots * width * int64_t{sizeof(float)}, "the forbidden tensor would pass");
+  const ThreadPool pool(4);
+  for (const Parallel* parallel : {static_cast<const Parallel*>(&pool), static_cast<const Parallel*>(nullptr)}) {
+    const SerialParallel serial;
+    const Parallel& workers = parallel ? *parallel : serial;
+    const int64_t before = live_bytes;
+    float checked = 0;
+    const int64_t peak = peak_during([&] {
+      std::vector<float> q(n * width), k(n * width), v(n * width), local(n * width), out(n * width), lse(n);
+      std::vector<float> table(2 * window - 1, 0.0f), basis(slots * width, 0.0f);
+      for (int64_t i = 0; i < n * width; ++i) {
+        q[i] = static_cast<float>(i % 7) * 0.25f - 0.75f;
+        k[i] = static_cast<float>(i % 5) * 0.25f - 0.5f;
+        v[i] = static_cast<float>(i % 11) * 0.125f;
+      }
+      for (int64_t i = 0; i < slots; ++i) basis[i * width + i] = 1;
+
+      LocalForward<float> attend;
+      attend.sequences = attend.heads = 1;
+      attend.width = attend.value_width = width;
+      attend.queries = attend.keys = {nullptr, n};
+      attend.reach_left = window - 1;
+      attend.scale = 0.125;
+      attend.q = {q.data(), n * width, n * width, width};
+      attend.k = {k.data(), n * width, n * width, width};
+      attend.v = {v.data(), n * width, n * width, width};
+      attend.table = table.data();
+      attend.table_centre = window - 1;
+      attend.out = {local.data(), n * width, n * width, width};
+      attend.lse = {lse.data(), n, n, 1};
+      local_forward(attend, workers);
+
+      MemoryForward<float> remember;
+      remember.sequences = remember.heads = 1;
+      remember.slots = slots;
+      remember.width = width;
+      remember.queries = remember.sources = {nullptr, n};
+      remember.q = attend.q;
+      remember.m = {local.data(), n * width, n * width, width};
+      remember.basis = basis.data();
+      remember.out = {out.data(), n * width, n * width, width};
+      memory_forward(remember, workers);
+      checked = *std::max_element(out.begin(), out.end());
+    });
+    EXPECT_LE(peak - before, cap);
+    EXPECT_GT(checked, 0.0f);  // it ran: means of positive values
+  }
+}
+
+}  // namespace
+}  // namespace longspan::kernels
