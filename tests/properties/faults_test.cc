@@ -14,7 +14,9 @@ enum class Fault {
   ignores_borders,       // padding
   mixes_batch,           // isolation
   assumes_contiguous,    // layout
-  updates_in_place,      // state
+  updates_in_place,      // state: copy
+  reads_row_index,       // state: reorder
+  keeps_memory_outside,  // state: all of it must be in the tensors that a file would hold
   counts_threads,        // threads
 };
 
@@ -79,6 +81,11 @@ class MeanAttention : public nn::Attention {
       state.set("sum", at::stack(sums));
     }
     state.set("count", at::stack(counts));
+    if (fault_ == Fault::reads_row_index)
+      for (int64_t b = 0; b < batch; ++b) outputs[b] = outputs[b] * (1 + 1e-3 * b);
+    if (fault_ == Fault::keeps_memory_outside)
+      for (auto& output : outputs) output = output + 1e-3 * calls_;
+    ++calls_;
     return cu ? at::cat(outputs).unsqueeze(0) : at::stack(outputs);
   }
 
@@ -90,6 +97,7 @@ class MeanAttention : public nn::Attention {
   }
 
   Fault fault_;
+  int calls_ = 0;
   torch::nn::Linear out_{nullptr};
 };
 
@@ -104,6 +112,7 @@ TEST(Harness, PassesAHealthyAttention) {
 struct Case {
   Fault fault;
   const char* property;
+  const char* found;  ///< what the message must say: a subject that merely throws proves nothing
 };
 
 class HarnessCatches : public ::testing::TestWithParam<Case> {};
@@ -112,14 +121,22 @@ TEST_P(HarnessCatches, TheFault) {
   const auto result = check_property(GetParam().property, subject(GetParam().fault));
   EXPECT_TRUE(result.applicable);
   EXPECT_FALSE(result.passed) << result.text();
+  EXPECT_NE(result.detail.find(GetParam().found), std::string::npos) << result.text();
+  EXPECT_EQ(result.detail.find("throws"), std::string::npos) << result.text();
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, HarnessCatches,
-                         ::testing::Values(Case{Fault::sees_next_token, "prefix"}, Case{Fault::forgets_single_steps, "split"},
-                                           Case{Fault::ignores_borders, "padding"}, Case{Fault::mixes_batch, "isolation"},
-                                           Case{Fault::assumes_contiguous, "layout"}, Case{Fault::updates_in_place, "state"},
-                                           Case{Fault::counts_threads, "threads"}),
-                         [](const auto& info) { return std::string(info.param.property); });
+INSTANTIATE_TEST_SUITE_P(
+    Faults, HarnessCatches,
+    ::testing::Values(Case{Fault::sees_next_token, "prefix", "another future"},
+                      Case{Fault::forgets_single_steps, "split", "token by token"},
+                      Case{Fault::ignores_borders, "padding", "left, output"},
+                      Case{Fault::mixes_batch, "isolation", "alone and in the batch"},
+                      Case{Fault::assumes_contiguous, "layout", "transposed"},
+                      Case{Fault::updates_in_place, "state", "the copy's sum"},
+                      Case{Fault::reads_row_index, "state", "rows reordered"},
+                      Case{Fault::keeps_memory_outside, "state", "going on from the copy"},
+                      Case{Fault::counts_threads, "threads", "two threads and one"}),
+    [](const auto& info) { return std::string(info.param.property) + std::to_string(info.index); });
 
 TEST(Harness, NamesAnUnknownProperty) {
   try {

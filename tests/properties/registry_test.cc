@@ -25,7 +25,7 @@ TEST_P(Small, HoldsForTwoTokens) {
 
 class AboveTheGrain : public ::testing::TestWithParam<RegisteredSubject> {};
 
-// Long enough that kernels cut it into several tasks and scan chunks along the sequence.
+// Long enough that kernels cut a head into several tasks and read several chunks.
 TEST_P(AboveTheGrain, Holds) {
   PropertyOptions options;
   options.batch = 2;
@@ -35,6 +35,23 @@ TEST_P(AboveTheGrain, Holds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Properties, AboveTheGrain, ::testing::ValuesIn(registered_subjects(true)),
+                         [](const auto& info) { return info.param.test_name(); });
+
+class OneHead : public ::testing::TestWithParam<RegisteredSubject> {};
+
+// One head of one sequence on two threads: kernels that cut along the sequence do so here.
+TEST_P(OneHead, Holds) {
+  PropertyOptions options;
+  options.batch = 1;
+  options.length = 4200;
+  options.source_length = 4300;
+  for (const char* property : {"prefix", "split", "threads"}) {
+    const auto result = check_property(property, GetParam().subject(), options);
+    EXPECT_TRUE(result.passed) << result.text();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Properties, OneHead, ::testing::ValuesIn(registered_subjects(true, {.width = 8, .heads = 1})),
                          [](const auto& info) { return info.param.test_name(); });
 
 // Every pattern that an entry lists can be built with its defaults, and no other.

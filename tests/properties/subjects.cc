@@ -2,13 +2,9 @@
 
 namespace longspan::testing {
 
-namespace {
-constexpr nn::AttentionSizes kSizes = {.width = 32, .heads = 2};
-}
+FieldValues RegisteredSubject::options() const { return nn::harness_configurations(*entry, pattern).at(configuration); }
 
-FieldValues RegisteredSubject::options() const { return entry->harness_configurations.at(configuration); }
-
-nn::AttentionPtr RegisteredSubject::make() const { return nn::make_attention(entry->name, pattern, kSizes, options()); }
+nn::AttentionPtr RegisteredSubject::make() const { return nn::make_attention(entry->name, pattern, sizes, options()); }
 
 Subject RegisteredSubject::subject() const {
   std::string name = entry->name + " " + nn::to_string(pattern) + (dtype == at::kDouble ? " float64 {" : " float32 {");
@@ -21,21 +17,14 @@ std::string RegisteredSubject::test_name() const {
          (dtype == at::kDouble ? "_float64" : "_float32");
 }
 
-std::vector<RegisteredSubject> registered_subjects(bool first_configuration_only) {
+std::vector<RegisteredSubject> registered_subjects(bool first_configuration_only, nn::AttentionSizes sizes) {
   std::vector<RegisteredSubject> out;
   for (const auto& entry : nn::attentions())
-    for (size_t c = 0; c < (first_configuration_only ? 1 : entry.harness_configurations.size()); ++c)
-      for (const auto pattern : entry.patterns)
-        for (const auto dtype : {at::kDouble, at::kFloat}) {
-          const RegisteredSubject subject{&entry, c, pattern, dtype};
-          // A configuration may set an option that a pattern has no use for, which the method refuses by design.
-          try {
-            subject.make();
-          } catch (const InputError&) {
-            continue;
-          }
-          out.push_back(subject);
-        }
+    for (const auto pattern : entry.patterns) {
+      const size_t configurations = nn::harness_configurations(entry, pattern).size();
+      for (size_t c = 0; c < (first_configuration_only ? 1 : configurations); ++c)
+        for (const auto dtype : {at::kDouble, at::kFloat}) out.push_back({&entry, c, pattern, dtype, sizes});
+    }
   return out;
 }
 

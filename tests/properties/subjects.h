@@ -12,11 +12,12 @@ namespace longspan::testing {
 
 struct RegisteredSubject {
   const nn::AttentionEntry* entry;
-  size_t configuration;
+  size_t configuration;  ///< of nn::harness_configurations(entry, pattern)
   nn::Pattern pattern;
   at::ScalarType dtype;
+  nn::AttentionSizes sizes;
 
-  FieldValues options() const;  ///< of the configuration, without what the pattern cannot use
+  FieldValues options() const;
   nn::AttentionPtr make() const;
   Subject subject() const;
   /// A name that GoogleTest accepts: letters, digits and underscores, unique.
@@ -26,6 +27,7 @@ struct RegisteredSubject {
 /// Stands in GoogleTest's messages.
 inline void PrintTo(const RegisteredSubject& subject, std::ostream* out) { *out << subject.subject().name; }
 
-std::vector<RegisteredSubject> registered_subjects(bool first_configuration_only = false);
+std::vector<RegisteredSubject> registered_subjects(bool first_configuration_only = false,
+                                                   nn::AttentionSizes sizes = {.width = 32, .heads = 2});
 
 }  // namespace longspan::testing

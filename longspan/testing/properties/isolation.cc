@@ -1,10 +1,44 @@
 // Isolation: a sequence does not see its batch-mates.
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "longspan/testing/properties/probe.h"
 
 namespace longspan::testing {
+namespace {
+
+/// The first row is not a number, so that scratch which keeps something of it meets the later ones.
+void check_beside_nan(Probe& probe, Verdict& verdict, const at::Tensor& x, const nn::AttentionInputs& inputs,
+                      const at::Tensor& given_weight) {
+  auto& module = probe.module();
+  const int64_t others = x.size(0) - 1;
+  auto spoiled = x.clone(), weight = given_weight.clone();
+  spoiled[0].fill_(std::numeric_limits<double>::quiet_NaN());
+  weight[0].zero_();
+  const auto healthy = run(probe, x, inputs, weight);
+  const auto beside = run(probe, spoiled, inputs, weight);
+  verdict.same_bits("beside a mate of NaN", beside.y.narrow(0, 1, others), healthy.y.narrow(0, 1, others));
+  verdict.same_bits("beside a mate of NaN, gradient", beside.dx.narrow(0, 1, others), healthy.dx.narrow(0, 1, others));
+
+  if (!probe.causal()) return;
+  const auto stream = [&](const at::Tensor& tokens) {
+    const auto leaf = tokens.detach().requires_grad_();
+    auto state = module.begin(tokens.size(0));
+    const int64_t cut = tokens.size(1) / 2;
+    const auto y = at::cat({module.extend(state, leaf.narrow(1, 0, cut)),
+                            module.extend(state, leaf.narrow(1, cut, tokens.size(1) - cut))}, 1);
+    y.backward(weight);
+    module.zero_grad();
+    return std::pair(y.detach().narrow(0, 1, others), leaf.grad().narrow(0, 1, others));
+  };
+  const auto [expected, expected_gradient] = stream(x);
+  const auto [actual, gradient] = stream(spoiled);
+  verdict.same_bits("streams beside a mate of NaN", actual, expected);
+  verdict.same_bits("streams beside a mate of NaN, gradient", gradient, expected_gradient);
+}
+
+}  // namespace
 
 void check_isolation(Probe& probe, Verdict& verdict) {
   auto& module = probe.module();
@@ -53,14 +87,7 @@ void check_isolation(Probe& probe, Verdict& verdict) {
   verdict.close("alone and in a pack, gradient", packed.dx[0], at::cat(gradients), module);
   if (probe.cross()) verdict.close("alone and in a pack, source gradient", packed.dsource[0], at::cat(source_gradients), module);
 
-  // A mate that is not a number.
-  if (batch > 1) {
-    at::NoGradGuard no_grad;
-    auto other = x.clone();
-    other[batch - 1].fill_(std::numeric_limits<double>::quiet_NaN());
-    verdict.same_bits("beside a mate of NaN", module.forward(other, inputs).narrow(0, 0, batch - 1),
-                      module.forward(x, inputs).narrow(0, 0, batch - 1));
-  }
+  if (batch > 1) check_beside_nan(probe, verdict, x, inputs, weight);
 
   if (!module.properties().bitwise || probe.cross()) return;
   const int64_t heads = module.sizes().heads, width = module.sizes().head_width();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 namespace longspan::testing {
@@ -110,7 +111,12 @@ bool same_shape(Verdict& verdict, const std::string& what, const at::Tensor& act
 
 void Verdict::same_bits(const std::string& what, const at::Tensor& actual, const at::Tensor& expected) {
   if (!same_shape(*this, what, actual, expected)) return;
-  const auto differs = (actual != expected).logical_and((actual.isnan().logical_and(expected.isnan())).logical_not()).flatten();
+  const auto pattern = [](const at::Tensor& t) {  // integers: -0 is not +0; every NaN is one
+    if (!t.is_floating_point()) return t;
+    const auto canonical = t.masked_fill(t.isnan(), std::numeric_limits<double>::quiet_NaN()).contiguous();
+    return canonical.view(t.scalar_type() == at::kDouble ? at::kLong : at::kInt);
+  };
+  const auto differs = (pattern(actual) != pattern(expected)).flatten();
   if (!differs.any().item<bool>()) return;
   const int64_t first = differs.nonzero()[0].item<int64_t>();
   std::ostringstream out;
