@@ -35,7 +35,6 @@ test-sanitizers:
 	@bash scripts/test-sanitizers.sh
 
 check:
-	@bash scripts/setup-packages.sh
 	@python3 ci/check_includes.py
 
 # A wrong TEXT is reported before the build, not after it.

@@ -5,10 +5,10 @@ source "$(dirname "$0")/lib.sh"
 preset=${1:-release}
 shift || true
 case $preset in
-  release | ci) folder=build ;;
+  release) folder=build ;;
   debug) folder=build-debug ;;
   asan-ubsan) folder=build-asan ;;
-  *) fail "preset: expected release, ci, debug or asan-ubsan, got $preset" ;;
+  *) fail "preset: expected release, debug or asan-ubsan, got $preset" ;;
 esac
 
 # A file that includes the headers of LibTorch takes about 2 GB to compile.

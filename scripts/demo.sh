@@ -7,6 +7,8 @@ out=demo
 text=()
 if [[ -n ${TEXT:-} ]]; then
   [[ -f $TEXT && -s $TEXT ]] || fail "TEXT: expected a file that is not empty, got $TEXT"
+  # A tenth is held out and must hold a target block beyond its context.
+  (($(stat -L -c %s "$TEXT") >= 20480)) || fail "TEXT: expected at least 20480 bytes, got $(stat -L -c %s "$TEXT") in $TEXT"
   text=(--text "$TEXT")
 fi
 if [[ ${1:-} == check ]]; then exit 0; fi

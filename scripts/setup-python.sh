@@ -34,6 +34,10 @@ fi
 "$base" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "$base: $found; name another one with PYTHON="
 
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input)
+# Only what set-up made is made anew: another environment of that name is the user's.
+if [[ -e $venv && ! -f $venv/.longspan ]]; then
+  fail ".venv: expected an environment made here or none, got one of another origin that does not fit; name an interpreter with PYTHON="
+fi
 rm -rf "$venv"
 if "$base" scripts/check_python.py >/dev/null; then
   say "making .venv over the installed torch"
@@ -42,6 +46,7 @@ else
   say "making .venv"
   quietly "$state/venv.log" "$base" -m venv "$venv"
 fi
+touch "$venv/.longspan"
 if ! "$venv/bin/python" scripts/check_python.py >/dev/null; then
   torch=$(grep '^torch==' scripts/requirements.txt)
   say "installing $torch, its CPU build (about 200 MB, once)"
