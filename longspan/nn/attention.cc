@@ -168,6 +168,8 @@ at::Tensor Attention::extend(State& state, const at::Tensor& x, const std::optio
                  ": extend needs a causal_self or cross pattern, got noncausal_self");
   check_rows(*this, "x", x, sizes_.width);
   LONGSPAN_CHECK(!state.tensors().empty(), method_, ": state is empty; begin() makes one");
+  const StateLayout layout = state_layout();
+  if (!layout.empty()) check_state(method_, state, layout, x.device());
   LONGSPAN_CHECK(state.batch() == x.size(0), method_, ": state must have the batch of x, ", x.size(0), ", got ",
                  state.batch());
   if (valid) check_valid(method_, "valid", *valid, x);

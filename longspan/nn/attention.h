@@ -104,6 +104,9 @@ class Attention : public torch::nn::Module {
     std::optional<at::Tensor> cu, source, source_cu;
   };
   virtual at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) = 0;
+  /// The tensors of the states that begin() makes. extend() refuses a state that differs, so that extend_packed() may
+  /// rely on it; an empty layout leaves the check to the method.
+  virtual StateLayout state_layout() const { return {}; }
   virtual State begin_self(int64_t batch) = 0;
   virtual State begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) = 0;
   /// x [B, N, E] with lengths all N, or with `cu` [B + 1] a pack [1, T, E] of each stream's new tokens (some may have none).

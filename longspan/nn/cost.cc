@@ -23,8 +23,8 @@ double band_pairs(int64_t queries, int64_t keys, int64_t reach_left, int64_t rea
          capped_sum(0, queries, reach_right);
 }
 
-double row_bytes(int64_t queries, int64_t keys, int64_t width) {
-  return 4.0 * 2.0 * static_cast<double>(queries + keys) * static_cast<double>(width);
+double row_bytes(int64_t queries, int64_t keys, int64_t width, int64_t rows_per_key) {
+  return 4.0 * static_cast<double>(2 * queries + rows_per_key * keys) * static_cast<double>(width);
 }
 
 }  // namespace longspan::nn

@@ -138,7 +138,7 @@ AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
   const double width = static_cast<double>(sizes().width), slots = static_cast<double>(options_.r);
   const int64_t reach = options_.w - 1;
   AttentionCost out;
-  out.bytes = row_bytes(queries, keys, sizes().width);
+  out.bytes = row_bytes(queries, keys, sizes().width, has_local() ? 2 : 1);
   // Project the features (once per key), project the queries, expand (once per query each).
   if (has_memory())
     out.flops += 2 * slots * width * static_cast<double>(causal() ? queries : keys) +
@@ -214,6 +214,18 @@ at::Tensor LavoAttention::forward_packed(const at::Tensor& x, const Packed& pack
   return project_.merge(attend_packed(project_.queries(x), k, project_.values(source), packed));
 }
 
+StateLayout LavoAttention::state_layout() const {
+  const StateEntry sums = {.sizes = {sizes().heads, options_.r}, .dtype = at::kDouble};
+  if (is_cross(pattern())) return {{"features", sums}};
+  StateLayout layout;
+  if (has_local())
+    describe_window(layout, sizes().heads, options_.w - 1, sizes().head_width());
+  else
+    layout["count"] = {.dtype = at::kLong};
+  if (has_memory()) layout["closed"] = layout["open"] = sums;
+  return layout;
+}
+
 State LavoAttention::begin_self(int64_t batch) {
   State state;
   if (has_local())
@@ -232,8 +244,8 @@ State LavoAttention::begin_cross(const at::Tensor& source, const std::optional<a
   const at::Tensor features = memory_features({}, project_.values(source), source_cu.has_value());
   const at::Tensor none = at::zeros({batch, sizes().heads, options_.r}, project_.options().dtype(at::kDouble));
   // The causal operator's sums are those of the fused forward; what it reads on the way is not used.
-  const auto [out, closed, open, count] = ops::orthogonal_memory_extend(features, features, basis_, none, none,
-                                                                        at::zeros({batch}, at::kLong), 1.0, source_cu);
+  const auto [out, closed, open, count] = ops::orthogonal_memory_extend(
+      features, features, basis_, none, none, at::zeros({batch}, none.options().dtype(at::kLong)), 1.0, source_cu);
   const at::Tensor divisor = count.clamp_min(1).to(closed.options()).view({batch, 1, 1});
   return State({{"features", (closed + open) / divisor}});
 }
@@ -274,7 +286,7 @@ at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const
   if (has_memory()) {
     const auto [global, closed, open, count] =
         ops::orthogonal_memory_extend(q, memory_features(local, v, cu.has_value()), basis_, state.at("closed"),
-                                      state.at("open"), state.at("count"), scale(), cu);
+                                      state.at("open"), state.at("count").to(q.device()), scale(), cu);
     next.set("closed", closed);
     next.set("open", open);
     out = combine(local, global);

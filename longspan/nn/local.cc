@@ -60,6 +60,12 @@ at::Tensor LocalAttention::forward_packed(const at::Tensor& x, const Packed& pac
                                              reach_left(), reach_right(), std::nullopt, packed.cu));
 }
 
+StateLayout LocalAttention::state_layout() const {
+  StateLayout layout;
+  describe_window(layout, sizes().heads, options_.w - 1, sizes().head_width());
+  return layout;
+}
+
 State LocalAttention::begin_self(int64_t batch) {
   State state;
   begin_window(state, batch, sizes().heads, options_.w - 1, sizes().head_width(), project_.options());

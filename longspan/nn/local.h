@@ -26,6 +26,7 @@ class LocalAttention final : public Attention {
 
  protected:
   at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) override;
+  StateLayout state_layout() const override;
   State begin_self(int64_t batch) override;
   State begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) override;
   at::Tensor extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) override;

@@ -35,6 +35,15 @@ at::Tensor pad_rows(const at::Tensor& rows, int64_t length) {
   return rows.size(2) == length ? rows : at::constant_pad_nd(rows, {0, 0, 0, length - rows.size(2)}, 0);
 }
 
+/// What the layout of a state cannot say: every stream's rows are there.
+void check_lengths(const State& state) {
+  const int64_t keys = state.at("keys").size(2), values = state.at("values").size(2);
+  LONGSPAN_CHECK(keys == values, "softmax: state must hold as many values as keys, ", keys, ", got ", values);
+  for (const int64_t count : borders(state.at("count").contiguous()))
+    LONGSPAN_CHECK(count <= keys, "softmax: state tensor count must be at most ", keys, ", the rows of keys, got ",
+                   count);
+}
+
 bool all_equal(const std::vector<int64_t>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
@@ -103,6 +112,11 @@ at::Tensor SoftmaxAttention::forward_packed(const at::Tensor& x, const Packed& p
   return project_.merge(gather_streams(parts, true, q));
 }
 
+StateLayout SoftmaxAttention::state_layout() const {
+  const StateEntry rows = {.sizes = {sizes().heads, -1, sizes().head_width()}};
+  return {{"keys", rows}, {"values", rows}, {"count", {.dtype = at::kLong}}};
+}
+
 State SoftmaxAttention::begin_self(int64_t batch) {
   const auto empty = [&] { return at::zeros({batch, sizes().heads, 0, sizes().head_width()}, project_.options()); };
   return State({{"keys", empty()}, {"values", empty()}, {"count", at::zeros({batch}, at::kLong)}});
@@ -169,6 +183,7 @@ at::Tensor SoftmaxAttention::extend_self(State& state, const at::Tensor& q, cons
 }
 
 at::Tensor SoftmaxAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
+  check_lengths(state);
   at::Tensor q = project_.queries(x);
   if (is_cross(pattern())) return project_.merge(read_source(state, q, cu));
   at::Tensor k = project_.keys(x);

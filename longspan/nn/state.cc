@@ -29,6 +29,27 @@ at::Tensor padded(const at::Tensor& tensor, const std::vector<int64_t>& sizes) {
   return any ? at::constant_pad_nd(tensor, padding, 0) : tensor;
 }
 
+template <class Map>
+std::string names_of(const Map& map) {
+  std::string out;
+  for (const auto& [name, value] : map) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+/// "[batch, 2, any, 8]"
+std::string described(const std::vector<int64_t>& sizes) {
+  std::string out = "[batch";
+  for (const int64_t size : sizes) out += ", " + (size < 0 ? std::string("any") : std::to_string(size));
+  return out + "]";
+}
+
+bool fits(at::IntArrayRef sizes, const std::vector<int64_t>& expected) {
+  if (sizes.size() != expected.size() + 1) return false;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (expected[i] >= 0 && sizes[i + 1] != expected[i]) return false;
+  return true;
+}
+
 }  // namespace
 
 const at::Tensor& State::at(const std::string& name) const {
@@ -85,6 +106,30 @@ State State::stack(const std::vector<State>& states) {
     out.emplace(name, at::cat(parts, 0));
   }
   return State(std::move(out));
+}
+
+void check_state(const std::string& method, const State& state, const StateLayout& layout, at::Device device) {
+  const auto& tensors = state.tensors();
+  const bool same_names = std::equal(tensors.begin(), tensors.end(), layout.begin(), layout.end(),
+                                     [](const auto& a, const auto& b) { return a.first == b.first; });
+  LONGSPAN_CHECK(same_names, method, ": state must hold ", names_of(layout), ", got ", names_of(tensors));
+  for (const auto& [name, entry] : layout) {
+    const at::Tensor& t = state.at(name);
+    LONGSPAN_CHECK(t.defined(), method, ": state tensor ", name, " must be defined, got an undefined one");
+    LONGSPAN_CHECK(fits(t.sizes(), entry.sizes), method, ": state tensor ", name, " must be ", described(entry.sizes),
+                   ", got [", c10::Join(", ", t.sizes()), "]");
+    LONGSPAN_CHECK(entry.dtype ? t.scalar_type() == *entry.dtype : t.is_floating_point(), method, ": state tensor ",
+                   name, " must be ", entry.dtype ? c10::toString(*entry.dtype) : "of a floating dtype", ", got ",
+                   t.scalar_type());
+    const bool integer = !t.is_floating_point();
+    const at::Device home = integer ? at::Device(at::kCPU) : device;
+    LONGSPAN_CHECK(t.device() == home, method, ": state tensor ", name, " must be on ", home.str(), ", got ",
+                   t.device().str());
+    LONGSPAN_CHECK(t.size(0) == state.batch(), method, ": state tensor ", name, " must have the batch of the others, ",
+                   state.batch(), ", got ", t.size(0));
+    LONGSPAN_CHECK(!integer || t.numel() == 0 || t.min().item<int64_t>() >= 0, method, ": state tensor ", name,
+                   " must be at least 0, got ", t.min().item<int64_t>());
+  }
 }
 
 }  // namespace longspan::nn

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,5 +41,17 @@ class State {
  private:
   std::map<std::string, at::Tensor> tensors_;
 };
+
+/// What a method keeps under one name: the first dimension is the batch row; integers stand on the CPU, everything else
+/// on the device of the weights.
+struct StateEntry {
+  std::vector<int64_t> sizes = {};           ///< without the batch row; -1: any length
+  std::optional<at::ScalarType> dtype = {};  ///< none: any floating dtype, as autocast may leave it
+};
+using StateLayout = std::map<std::string, StateEntry>;
+
+/// Throws InputError unless `state` holds exactly the tensors of `layout`, all with one batch, and no negative count.
+/// `method` begins the message, `device` is that of the weights.
+void check_state(const std::string& method, const State& state, const StateLayout& layout, at::Device device);
 
 }  // namespace longspan::nn

@@ -48,6 +48,11 @@ void begin_window(State& state, int64_t batch, int64_t heads, int64_t reach, int
   state.set("count", at::zeros({batch}, at::kLong));
 }
 
+void describe_window(StateLayout& layout, int64_t heads, int64_t reach, int64_t width) {
+  layout["keys"] = layout["values"] = {.sizes = {heads, reach, width}};
+  layout["count"] = {.dtype = at::kLong};
+}
+
 bool is_even(const State& state) {
   const std::vector<int64_t> fill = fills(state);
   return std::adjacent_find(fill.begin(), fill.end(), std::not_equal_to<>()) == fill.end();

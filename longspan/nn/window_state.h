@@ -11,6 +11,9 @@ namespace longspan::nn {
 void begin_window(State& state, int64_t batch, int64_t heads, int64_t reach, int64_t width,
                   const at::TensorOptions& options);
 
+/// Adds the tensors of begin_window() to a layout.
+void describe_window(StateLayout& layout, int64_t heads, int64_t reach, int64_t width);
+
 /// Whether all streams hold the same number of real rows. If not, the new tokens must come as a pack.
 bool is_even(const State& state);
 

@@ -36,6 +36,10 @@ class Inputs:
         """[B, H, N, D] laid out as the split of a projection into heads leaves it."""
         return self(b, n, h, d).transpose(1, 2)
 
+    def strided_rows(self, b, h, n, d):
+        """[B, H, N, D] in the order B, N, D, H of memory: no dimension of rows or heads is dense."""
+        return self(b, n, d, h).permute(0, 3, 1, 2)
+
     def basis(self, h, r, d):
         return torch.linalg.qr(self(h, d, r))[0].transpose(1, 2).contiguous()
 
@@ -49,6 +53,8 @@ def local_attention(dtype=torch.float64) -> typing.List[Case]:
         Case("no table", (x(1, 2, 9, 3), x(1, 2, 9, 3), x(1, 2, 9, 3), None, 2, 0)),
         Case("last queries", (x(2, 2, 3, 4), x(2, 2, 8, 4), x(2, 2, 8, 2), x(2, 9), 4, 1)),
         Case("heads last", (x.heads_last(2, 3, 7, 4), x.heads_last(2, 3, 7, 4), x.heads_last(2, 3, 7, 4), None, 3, 0)),
+        Case("strided rows", (x.strided_rows(2, 4, 7, 16), x.strided_rows(2, 4, 7, 16), x.strided_rows(2, 4, 7, 16),
+                              None, 3, 0)),
         Case("packed", (x(1, 2, 7, 4), x(1, 2, 7, 4), x(1, 2, 7, 4), x(2, 5), 2, 0, None, cu)),
         Case("packed keys", (x(1, 2, 7, 4), x(1, 2, 9, 4), x(1, 2, 9, 3), x(2, 5), 2, 1, None, cu.int(),
                              torch.tensor([0, 4, 5, 9]))),
@@ -74,6 +80,7 @@ def orthogonal_memory(dtype=torch.float64) -> typing.List[Case]:
         Case("full", (x(2, 2, 6, 4), x(2, 2, 6, 4), x.basis(1, 3, 4), "full")),
         Case("cross", (x(2, 2, 3, 4), x(2, 2, 8, 4), x.basis(2, 3, 4), "full", 2.0)),
         Case("heads last", (x.heads_last(2, 3, 7, 4), x.heads_last(2, 3, 7, 4), x.basis(3, 2, 4), "causal")),
+        Case("strided rows", (x.strided_rows(2, 4, 7, 16), x.strided_rows(2, 4, 7, 16), x.basis(4, 2, 16), "causal")),
         Case("packed", (x(1, 2, 7, 4), x(1, 2, 7, 4), x.basis(2, 3, 4), "causal", 1.0, cu)),
         Case("packed sources", (x(1, 2, 7, 4), x(1, 2, 5, 4), x.basis(1, 3, 4), "full", 1.0, cu.int(),
                                 torch.tensor([0, 1, 4, 5]))),
@@ -100,6 +107,8 @@ def orthogonal_memory_extend(dtype=torch.float64) -> typing.List[Case]:
                              torch.tensor([253]))),
         Case("packed", (x(1, 2, 7, 4), x(1, 2, 7, 4), x.basis(2, 3, 4), sums(3, 2, 3), sums(3, 2, 3),
                         torch.tensor([3, 256, 254]), 1.0, torch.tensor([0, 2, 2, 7]))),
+        Case("strided rows", (x.strided_rows(2, 4, 7, 16), x.strided_rows(2, 4, 7, 16), x.basis(4, 2, 16),
+                              sums(2, 4, 2), sums(2, 4, 2), torch.tensor([0, 252]))),
         Case("no rows", (x(2, 1, 0, 3), x(2, 1, 0, 3), x.basis(1, 2, 3), sums(2, 1, 2), sums(2, 1, 2),
                          torch.tensor([5, 256]))),
     ]

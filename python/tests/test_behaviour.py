@@ -195,10 +195,18 @@ class TestMessages:
          r"cu_seqlens_k: expected at least 2 keys in sequence 0, as many as it has queries, got 1"),
         ((x[:1], x[:1], x[:1], None, 1, 0, None, None, torch.tensor([0, 5])),
          r"cu_seqlens: expected together with cu_seqlens_k"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([0])),
+         r"cu_seqlens: expected a last border of 5, the number of rows, got 0"),
+        ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([7])),
+         r"cu_seqlens: expected a first border of 0, got 7"),
     ])
-    def test_local_attention(self, arguments, message):
+    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    def test_local_attention(self, arguments, message, backend):
         with pytest.raises(ValueError, match="^local_attention: " + message + "$"):
-            ops.local_attention(*arguments)
+            if arguments[0].dtype.is_floating_point:
+                ops.local_attention(*arguments, backend=backend)
+            else:  # no backend takes it
+                ops.local_attention(*arguments)
 
     @pytest.mark.parametrize("arguments, message", [
         ((x, x, torch.zeros(3, 2, 4), "forward"), r"form: expected causal or full, got forward"),
@@ -221,12 +229,13 @@ class TestMessages:
         (5, torch.zeros(2, dtype=torch.int32), r"count: expected int64, got int32"),
         (5, torch.tensor([0, -4]), r"count: expected 0 or more, got -4 at index 1"),
     ])
-    def test_extend(self, place, value, message):
+    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    def test_extend(self, place, value, message, backend):
         sums = torch.zeros(2, 3, 2, dtype=torch.float64)
         arguments = [self.x, self.x, torch.zeros(3, 2, 4), sums, sums, torch.zeros(2, dtype=torch.int64)]
         arguments[place] = value
         with pytest.raises(ValueError, match="^orthogonal_memory_extend: " + message + "$"):
-            ops.orthogonal_memory_extend(*arguments)
+            ops.orthogonal_memory_extend(*arguments, backend=backend)
 
     def test_backend(self):
         with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel or reference, got fast$"):

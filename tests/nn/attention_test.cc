@@ -191,5 +191,66 @@ TEST(Attention, NamesWhatIsWrong) {
                      "pattern must be one of noncausal_self, causal_self, noncausal_cross, causal_cross, got causal");
 }
 
+// A state of another module, or one that was tampered with.
+TEST(Attention, RefusesForeignStates) {
+  const auto lavo = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}});
+  const auto wider = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{5}}});
+  const auto more = make("lavo", Pattern::causal_self, {{"r", int64_t{5}}, {"w", int64_t{3}}});
+  const auto local = make("local", Pattern::causal_self, {{"w", int64_t{3}}});
+  const auto softmax = make("softmax", Pattern::causal_self);
+  const at::Tensor x = normal({2, 3, 16}, 6);
+  const auto refused = [&](Attention& module, State state, const std::string& text) {
+    expect_input_error([&] { module.extend(state, x); }, text);
+  };
+  const auto with = [](State state, const std::string& name, const at::Tensor& tensor) {
+    state.set(name, tensor);
+    return state;
+  };
+  refused(*lavo, softmax->begin(2), "lavo: state must hold closed, count, keys, open, values, got count, keys, values");
+  refused(*softmax, lavo->begin(2),
+          "softmax: state must hold count, keys, values, got closed, count, keys, open, values");
+  refused(*lavo, wider->begin(2), "lavo: state tensor keys must be [batch, 2, 2, 8], got [2, 2, 4, 8]");
+  refused(*lavo, more->begin(2), "lavo: state tensor closed must be [batch, 2, 4], got [2, 2, 5]");
+  refused(*local, softmax->begin(2), "local: state tensor keys must be [batch, 2, 2, 8], got [2, 2, 0, 8]");
+  refused(*softmax, make("softmax", Pattern::causal_self, {}, {.width = 16, .heads = 4})->begin(2),
+          "softmax: state tensor keys must be [batch, 2, any, 8], got [2, 4, 0, 4]");
+  refused(*lavo, with(lavo->begin(2), "closed", at::zeros({2, 2, 4}, at::kFloat)),
+          "lavo: state tensor closed must be Double, got Float");
+  refused(*lavo, with(lavo->begin(2), "keys", at::zeros({2, 2, 2, 8}, at::kLong)),
+          "lavo: state tensor keys must be of a floating dtype, got Long");
+  refused(*lavo, with(lavo->begin(2), "values", at::Tensor()),
+          "lavo: state tensor values must be defined, got an undefined one");
+  refused(*lavo, with(lavo->begin(2), "open", at::zeros({1, 2, 4}, at::kDouble)),
+          "lavo: state tensor open must have the batch of the others, 2, got 1");
+  refused(*lavo, with(lavo->begin(2), "open", at::zeros({2, 2, 4}, float64().device(at::kMeta))),
+          "lavo: state tensor open must be on cpu, got meta");
+  refused(*lavo, with(lavo->begin(2), "count", at::tensor({3, -1}, at::kLong)),
+          "lavo: state tensor count must be at least 0, got -1");
+  refused(*softmax, with(softmax->begin(2), "count", at::tensor({0, 4}, at::kLong)),
+          "softmax: state tensor count must be at most 0, the rows of keys, got 4");
+
+  const auto cross = make("lavo", Pattern::causal_cross, {{"r", int64_t{4}}});
+  refused(*cross, softmax->begin(2), "lavo: state must hold features, got count, keys, values");
+}
+
+// Without values: only devices and shapes are at stake, which must fit the operators' rules off the CPU too.
+TEST_P(EveryMethod, StreamsOffTheCpu) {
+  const auto module = make(GetParam(), Pattern::causal_self, small(GetParam()));
+  module->to(at::Device(at::kMeta));
+  const at::Tensor x = at::empty({2, 5, 16}, float64().device(at::kMeta));
+  State state = module->begin(2);
+  EXPECT_EQ(module->extend(state, x).sizes(), x.sizes());
+  const at::Tensor y = module->extend(state, x);
+  EXPECT_TRUE(y.is_meta());
+  EXPECT_TRUE(state.at("count").equal(at::tensor({10, 10}, at::kLong)));
+
+  if (GetParam() == "local") return;
+  const auto cross =
+      make(GetParam(), Pattern::causal_cross, GetParam() == "lavo" ? FieldValues{{"r", int64_t{4}}} : FieldValues{});
+  cross->to(at::Device(at::kMeta));
+  State source = cross->begin(x);
+  EXPECT_EQ(cross->extend(source, x).sizes(), x.sizes());
+}
+
 }  // namespace
 }  // namespace longspan::nn

@@ -256,6 +256,9 @@ TEST(Lavo, CostIsThatOfTheSpecification) {
   EXPECT_EQ(cost.state_bytes, 8 * 1536 + 4 * 23040 + 8);
   // 4 w d + 6 r d per head and token, less the first w - 1 rows' missing keys.
   EXPECT_EQ(cost.flops, 768.0 * (100000.0 * (4 * 16 + 6 * 64) - 4 * 120));
+  EXPECT_EQ(cost.bytes, 4.0 * 768 * 4 * 100000) << "q, k, v and the output";
+  const auto cross = make("lavo", Pattern::causal_cross, {{"r", int64_t{64}}}, {.width = 768, .heads = 12});
+  EXPECT_EQ(cross->cost(10, 1000).bytes, 4.0 * 768 * (2 * 10 + 1000)) << "a cross pattern has no k";
   State state = module->begin(1);
   EXPECT_EQ(state.bytes(), 8 * 1536 + 8 * 23040 + 8) << "in float64";
   module->extend(state, normal({1, 300, 768}, 1));

@@ -90,6 +90,25 @@ TEST_P(Streams, ACopyIsAFork) {
                     layer_bound(*module, x, 12)));
 }
 
+TEST_P(Streams, GradientsOfStreamsAreIsolated) {
+  SCOPED_TRACE(GetParam().title());
+  const auto module = make(GetParam().name, Pattern::causal_self, GetParam().options);
+  const at::Tensor clean = normal({2, 20, 16}, 8), weight = normal({2, 20, 16}, 9);
+  at::Tensor dirty = clean.clone();
+  dirty[0].fill_(std::numeric_limits<double>::quiet_NaN());
+  const auto run = [&](const at::Tensor& values, const at::Tensor& w) {
+    const at::Tensor x = values.clone().requires_grad_();
+    State state = module->begin(x.size(0));
+    const at::Tensor y =
+        at::cat({module->extend(state, x.narrow(1, 0, 12)), module->extend(state, x.narrow(1, 12, 8))}, 1);
+    return torch::autograd::grad({(y * w).sum()}, {x})[0];
+  };
+  const at::Tensor together = run(dirty, weight)[1], alone = run(clean.narrow(0, 1, 1), weight.narrow(0, 1, 1))[0];
+  // As in RaggedPiecesEqualTheWhole, with the rows of one stream.
+  const double most = 20 * weight.abs().max().item<double>() * std::max(1.0, clean.abs().max().item<double>());
+  EXPECT_TRUE(close(together, alone, most * layer_bound(*module, clean, 20)));
+}
+
 class CrossStreams : public ::testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Nn, CrossStreams, ::testing::ValuesIn(cases(Pattern::causal_cross)));
 

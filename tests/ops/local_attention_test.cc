@@ -75,26 +75,7 @@ class LocalAttentionTest : public ::testing::TestWithParam<Shape> {
   void SetUp() override { at::manual_seed(11); }
 };
 
-// Kernels in float32 and float64 against the composed form in float64, which has an error of its own.
-TEST_P(LocalAttentionTest, EqualsComposedForm) {
-  for (const auto dtype : {at::kFloat, at::kDouble}) {
-    SCOPED_TRACE(c10::toString(dtype));
-    Operands x(GetParam());
-    // Rounded to the dtype first, so that both forms see the same numbers.
-    for (auto& t : x.tensors) t = t.to(dtype).to(at::kDouble);
-    x.dout = x.dout.to(dtype).to(at::kDouble);
-    const auto exact_inputs = leaves(x.tensors, at::kDouble);
-    const at::Tensor exact = x.run(exact_inputs, "reference");
-    const auto exact_gradients = torch::autograd::grad({(exact * x.dout).sum()}, exact_inputs);
-    const Bounds bounds(x, dtype), own(x, at::kDouble);
-    const auto inputs = leaves(x.tensors, dtype);
-    const at::Tensor out = x.run(inputs, "kernel");
-    EXPECT_TRUE(near(out, exact, bounds.out + own.out));
-    const auto gradients = torch::autograd::grad({(out * x.dout.to(dtype)).sum()}, inputs);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      EXPECT_TRUE(near(gradients[i], exact_gradients[i], bounds.of(i) + own.of(i))) << "gradient of input " << i;
-  }
-}
+TEST_P(LocalAttentionTest, EqualsComposedForm) { expect_equals_composed_form<Bounds>(Operands(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LocalAttentionTest,
                          ::testing::Values(Shape{1, 1, 1, 1, 1, 1, 0, 0, 0}, Shape{2, 3, 17, 17, 8, 8, 4, 0, 3},
@@ -181,12 +162,26 @@ TEST(LocalAttention, PackedSequencesAreIsolated) {
 
 TEST(LocalAttention, ErrorsAreValueErrorsWithOneLine) {
   const at::Tensor q = at::zeros_like(randn({1, 1, 2, 3}));
-  try {
-    local_attention(q, q, q.narrow(2, 0, 1), std::nullopt, 1, 0);
-    FAIL() << "expected an error";
-  } catch (const c10::ValueError& e) {
-    EXPECT_STREQ(e.what_without_backtrace(),
-                 "local_attention: v: expected [B = 1, H = 1, M = 2, Dv], got [1, 1, 1, 3]");
+  EXPECT_EQ(value_error([&] { local_attention(q, q, q.narrow(2, 0, 1), std::nullopt, 1, 0); }),
+            "local_attention: v: expected [B = 1, H = 1, M = 2, Dv], got [1, 1, 1, 3]");
+}
+
+// Both forms, also where there is no sequence at all.
+TEST(LocalAttention, BordersAreThoseOfTheRows) {
+  const at::Tensor x = at::zeros({1, 2, 5, 3}), none = x.narrow(2, 0, 0);
+  const at::Tensor zero = at::tensor({0}, at::kLong), seven = at::tensor({7}, at::kLong);
+  for (const char* backend : {"kernel", "reference"}) {
+    SCOPED_TRACE(backend);
+    const auto run = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& cu, const at::Tensor& cu_k) {
+      return local_attention(q, k, k, std::nullopt, 1, 0, std::nullopt, cu, cu_k, backend);
+    };
+    EXPECT_EQ(value_error([&] { run(x, x, zero, zero); }),
+              "local_attention: cu_seqlens: expected a last border of 5, the number of rows, got 0");
+    EXPECT_EQ(value_error([&] { run(x, x, seven, seven); }),
+              "local_attention: cu_seqlens: expected a first border of 0, got 7");
+    EXPECT_EQ(value_error([&] { run(none, x, zero, zero); }),
+              "local_attention: cu_seqlens_k: expected a last border of 5, the number of rows, got 0");
+    EXPECT_EQ(run(none, none, zero, zero).sizes(), none.sizes());
   }
 }
 

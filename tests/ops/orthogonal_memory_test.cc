@@ -90,26 +90,7 @@ class OrthogonalMemoryTest : public ::testing::TestWithParam<Shape> {
   void SetUp() override { at::manual_seed(21); }
 };
 
-// Kernels in float32 and float64 against the composed form in float64, which has an error of its own.
-TEST_P(OrthogonalMemoryTest, EqualsComposedForm) {
-  for (const auto dtype : {at::kFloat, at::kDouble}) {
-    SCOPED_TRACE(c10::toString(dtype));
-    Operands x(GetParam());
-    // Rounded to the dtype first, so that both forms see the same numbers.
-    for (auto& t : x.tensors) t = t.to(dtype).to(at::kDouble);
-    x.dout = x.dout.to(dtype).to(at::kDouble);
-    const auto exact_inputs = leaves(x.tensors, at::kDouble);
-    const at::Tensor exact = x.run(exact_inputs, "reference");
-    const auto exact_gradients = torch::autograd::grad({(exact * x.dout).sum()}, exact_inputs);
-    const Bounds bounds(x, dtype), own(x, at::kDouble);
-    const auto inputs = leaves(x.tensors, dtype);
-    const at::Tensor out = x.run(inputs, "kernel");
-    EXPECT_TRUE(near(out, exact, bounds.out + own.out));
-    const auto gradients = torch::autograd::grad({(out * x.dout.to(dtype)).sum()}, inputs);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      EXPECT_TRUE(near(gradients[i], exact_gradients[i], bounds.of(i) + own.of(i))) << "gradient of input " << i;
-  }
-}
+TEST_P(OrthogonalMemoryTest, EqualsComposedForm) { expect_equals_composed_form<Bounds>(Operands(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, OrthogonalMemoryTest,
@@ -223,6 +204,69 @@ TEST(OrthogonalMemoryExtend, ComposedFormKeepsTheSameState) {
   EXPECT_TRUE(kernel.count.equal(composed.count));
 }
 
+// What stands in another stream, NaN too, reaches neither the results nor the gradients of this one; only the basis is
+// shared. Both as a batch and as a pack, from within a chunk over its border.
+TEST(OrthogonalMemoryExtend, GradientsOfStreamsAreIsolated) {
+  at::manual_seed(27);
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const at::Tensor basis = random_basis(2, 5, 9).to(dtype), count = at::tensor({200, 200}, at::kLong);
+    at::Tensor q = randn({2, 2, 300, 9}, dtype), m = randn({2, 2, 300, 9}, dtype), dout = randn({2, 2, 300, 9}, dtype);
+    at::Tensor closed = randn({2, 2, 5}), open = randn({2, 2, 5}), dclosed = randn({2, 2, 5}), dopen = randn({2, 2, 5});
+    const std::vector<at::Tensor*> all = {&q, &m, &dout, &closed, &open, &dclosed, &dopen};
+    // q, m, closed, open -> out, closed, open and the gradients of the inputs.
+    const auto run = [&](const std::vector<at::Tensor>& t, const at::Tensor& n, const std::optional<at::Tensor>& cu) {
+      const std::vector<at::Tensor> x = {leaves({t[0]}, dtype)[0], leaves({t[1]}, dtype)[0],
+                                         leaves({t[3]}, at::kDouble)[0], leaves({t[4]}, at::kDouble)[0]};
+      const auto [out, closed_out, open_out, count_out] =
+          orthogonal_memory_extend(x[0], x[1], basis, x[2], x[3], n, 1.0, cu);
+      std::vector<at::Tensor> results = {out, closed_out, open_out};
+      const auto gradients = torch::autograd::grad(results, x, {t[2], t[5], t[6]});
+      results.insert(results.end(), gradients.begin(), gradients.end());
+      return results;
+    };
+    std::vector<at::Tensor> alone, batch, pack;
+    for (at::Tensor* t : all) {
+      alone.push_back(t->narrow(0, 1, 1).clone());
+      t->select(0, 0).fill_(std::numeric_limits<double>::quiet_NaN());
+      batch.push_back(*t);
+      // [2, 2, 300, 9] -> [1, 2, 600, 9]; the state keeps its two rows.
+      pack.push_back(t->dim() == 4 ? at::cat({t->narrow(0, 0, 1), t->narrow(0, 1, 1)}, 2) : *t);
+    }
+    const auto expected = run(alone, count.narrow(0, 1, 1), std::nullopt);
+    const auto together = run(batch, count, std::nullopt),
+               packed = run(pack, count, at::tensor({0, 300, 600}, at::kLong));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(expected[i].isfinite().all().item<bool>()) << "result " << i;
+      EXPECT_TRUE(same_bits(together[i].narrow(0, 1, 1), expected[i])) << "result " << i << " in a batch";
+      const at::Tensor second = packed[i].dim() == 4 ? packed[i].narrow(2, 300, 300) : packed[i].narrow(0, 1, 1);
+      EXPECT_TRUE(same_bits(second, expected[i])) << "result " << i << " in a pack";
+    }
+  }
+}
+
+// The results do not alias the state either, also when nothing is to be done.
+TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
+  const at::Tensor q = at::zeros({1, 2, 0, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
+  for (const char* backend : {"kernel", "reference"}) {
+    SCOPED_TRACE(backend);
+    State state = fresh(0, 2, 4);
+    EXPECT_EQ(extend(q, q, basis, state, at::tensor({0}, at::kLong), backend).sizes(), q.sizes());
+    EXPECT_EQ(state.closed.sizes(), (std::vector<int64_t>{0, 2, 4}));
+    EXPECT_EQ(state.open.sizes(), (std::vector<int64_t>{0, 2, 4}));
+    EXPECT_EQ(state.count.sizes(), (std::vector<int64_t>{0}));
+  }
+}
+
+TEST(OrthogonalMemoryExtend, BothFormsRefuseNegativeCounts) {
+  const at::Tensor q = at::zeros({2, 2, 3, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
+  for (const char* backend : {"kernel", "reference"}) {
+    State state = fresh(2, 2, 4);
+    state.count = at::tensor({5, -1}, at::kLong);
+    EXPECT_EQ(value_error([&] { extend(q, q, basis, state, std::nullopt, backend); }),
+              "orthogonal_memory_extend: count: expected 0 or more, got -1 at index 1");
+  }
+}
+
 // What stands in another sequence of the pack, NaN too, is never read.
 TEST(OrthogonalMemory, PackedSequencesAreIsolated) {
   at::manual_seed(26);
@@ -240,13 +284,10 @@ TEST(OrthogonalMemory, PackedSequencesAreIsolated) {
 
 TEST(OrthogonalMemory, ErrorsAreValueErrorsWithOneLine) {
   const at::Tensor q = at::zeros({1, 1, 2, 3});
-  try {
-    orthogonal_memory(q, q, at::zeros({2, 2, 3}), "causal");
-    FAIL() << "expected an error";
-  } catch (const c10::ValueError& e) {
-    EXPECT_STREQ(e.what_without_backtrace(),
-                 "orthogonal_memory: basis: expected [H = 1, R, D = 3] or [1, R, D], R >= 1, got [2, 2, 3]");
-  }
+  EXPECT_EQ(value_error([&] {
+              orthogonal_memory(q, q, at::zeros({2, 2, 3}), "causal");
+            }),
+            "orthogonal_memory: basis: expected [H = 1, R, D = 3] or [1, R, D], R >= 1, got [2, 2, 3]");
 }
 
 }  // namespace

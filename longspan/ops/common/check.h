@@ -52,20 +52,11 @@ void check_borders_shape(const char* op, const char* name, const at::Tensor& cu,
   TORCH_CHECK_VALUE(batch == 1, op, ": ", name, ": expected a batch of 1 in a packed call, got B = ", batch);
 }
 
-/// Which form of an operator runs.
-enum class Backend { kernel, composed };
-
-/// `backend`: "auto" (the kernel where there is one, else the composed form), "kernel", "reference" (the composed
-/// form).
-inline Backend choose_backend(const char* op, std::string_view backend, const at::Tensor& q) {
-  const bool has_kernel =
-      (q.is_cpu() || q.is_meta()) && (q.scalar_type() == at::kFloat || q.scalar_type() == at::kDouble);
-  if (backend == "auto") return has_kernel ? Backend::kernel : Backend::composed;
-  if (backend == "reference") return Backend::composed;
-  TORCH_CHECK_VALUE(backend == "kernel", op, ": backend: expected auto, kernel or reference, got ", backend);
-  TORCH_CHECK_VALUE(has_kernel, op, ": backend: the kernel takes float32 and float64 on the CPU, got ", dtype_name(q),
-                    " on ", q.device());
-  return Backend::kernel;
+/// Whether the elements of `t` can be read: not on the meta device, nor in a tensor that stands for one while a graph
+/// is traced.
+inline bool has_values(const at::Tensor& t) {
+  return !t.is_meta() && t.has_storage() && !t.unsafeGetTensorImpl()->is_python_dispatch() &&
+         !t.key_set().has(c10::DispatchKey::Functionalize);
 }
 
 }  // namespace longspan::ops

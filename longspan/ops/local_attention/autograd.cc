@@ -12,8 +12,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-OptionalTensor optional(const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; }
-
 class Attend : public torch::autograd::Function<Attend> {
  public:
   static variable_list forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -74,8 +72,10 @@ std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& q, const at::Tensor
                                            std::optional<double> scale, const OptionalTensor& cu_seqlens,
                                            const OptionalTensor& cu_seqlens_k, std::string_view backend) {
   // The composed form consists of differentiable operators.
-  if (choose_backend(kOp, backend, q) == Backend::composed)
+  if (choose_backend(kOp, backend, q) == Backend::composed) {
+    report_backend(kOp, backend, Backend::composed, q);
     return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
+  }
   const auto results = Attend::apply(q, k, v, table, cu_seqlens, cu_seqlens_k, reach_left, reach_right, scale, backend);
   return {results[0], results[1]};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "longspan/ops/common/backend.h"
 #include "longspan/ops/common/check.h"
 #include "longspan/ops/common/rows.h"
 

@@ -67,9 +67,10 @@ RowsView<T> lse_rows(T* data, const Tensor& lse) {
   return {data, lse.stride(0), lse.stride(1), lse.stride(2)};
 }
 
+// `layout`: the caller's q and not its dense copy, so that the result is laid out as the meta function says.
 template <class T>
-std::tuple<at::Tensor, at::Tensor> run_forward(const Operands& x) {
-  at::Tensor out = empty_rows(x.q.size(0), x.heads, x.q.size(2), x.v.size(3), x.q);
+std::tuple<at::Tensor, at::Tensor> run_forward(const Operands& x, const at::Tensor& layout) {
+  at::Tensor out = empty_rows(x.q.size(0), x.heads, x.q.size(2), x.v.size(3), layout);
   at::Tensor lse = at::empty({x.q.size(0), x.heads, x.q.size(2)}, x.q.options());
   kernels::LocalForward<T> p;
   x.fill(p);
@@ -83,10 +84,12 @@ std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& q, const at::Tensor
                                            const OptionalTensor& table, int64_t reach_left, int64_t reach_right,
                                            std::optional<double> scale, const OptionalTensor& cu_seqlens,
                                            const OptionalTensor& cu_seqlens_k, std::string_view backend) {
-  if (choose_backend(kOp, backend, q) == Backend::composed)
+  const Backend chosen = choose_backend(kOp, backend, q);
+  report_backend(kOp, backend, chosen, q);
+  if (chosen == Backend::composed)
     return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
   const Operands x(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
-  return q.scalar_type() == at::kFloat ? run_forward<float>(x) : run_forward<double>(x);
+  return q.scalar_type() == at::kFloat ? run_forward<float>(x, q) : run_forward<double>(x, q);
 }
 
 template <class T>
@@ -131,7 +134,7 @@ std::tuple<at::Tensor, at::Tensor> forward_anywhere(const at::Tensor& q, const a
                                                     int64_t reach_right, std::optional<double> scale,
                                                     const OptionalTensor& cu_seqlens,
                                                     const OptionalTensor& cu_seqlens_k, std::string_view backend) {
-  choose_backend(kOp, backend, q);
+  report_backend(kOp, backend, choose_backend(kOp, backend, q), q);
   return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
 }
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <tuple>
 
-namespace longspan::ops::local {
+#include "longspan/ops/common/optional.h"
 
-using OptionalTensor = std::optional<at::Tensor>;
+namespace longspan::ops::local {
 
 std::tuple<at::Tensor, at::Tensor> call_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                                 const OptionalTensor& table, int64_t reach_left, int64_t reach_right,

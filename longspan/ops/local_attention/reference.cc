@@ -52,13 +52,15 @@ std::tuple<at::Tensor, at::Tensor> composed(const at::Tensor& q, const at::Tenso
   const auto finish = [&](const at::Tensor& out, const at::Tensor& lse) {
     return std::make_tuple(with_layout(out.to(q.scalar_type()), q), lse);
   };
-  if (!cu_seqlens || cu_seqlens->sym_size(0) == 1) {
+  const auto whole = [&] {
     const auto [out, lse] = attend(all, wide_table, reach_left, reach_right, factor);
     return finish(out, lse);
-  }
+  };
+  if (!cu_seqlens) return whole();
   const Borders queries = load_borders(kOp, "cu_seqlens", cu_seqlens, 1, q.size(2));
   const Borders keys = cu_seqlens_k ? load_borders(kOp, "cu_seqlens_k", cu_seqlens_k, 1, k.size(2)) : queries;
   check_row_counts(queries, keys);
+  if (queries.sequences == 0) return whole();  // no rows
   std::vector<at::Tensor> outs, lses;
   for (int64_t s = 0; s < queries.sequences; ++s) {
     const int64_t begin = keys.segments.begin(s), size = keys.segments.size(s);

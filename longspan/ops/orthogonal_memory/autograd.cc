@@ -12,8 +12,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-OptionalTensor optional(const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; }
-
 [[noreturn]] void refuse_second_derivative(const char* op) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": expected one derivative, got a second one; the backend reference has it");
 }
@@ -99,8 +97,10 @@ at::Tensor forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& b
                    double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
                    std::string_view backend) {
   // The composed form consists of differentiable operators.
-  if (choose_backend(kOp, backend, q) == Backend::composed)
+  if (choose_backend(kOp, backend, q) == Backend::composed) {
+    report_backend(kOp, backend, Backend::composed, q);
     return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
+  }
   return Read::apply(q, m, basis, cu_seqlens, cu_seqlens_source, form, scale, backend);
 }
 
@@ -114,8 +114,10 @@ Tensors3 backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor&
 Tensors4 extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
                 const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
                 std::string_view backend) {
-  if (choose_backend(kExtend, backend, q) == Backend::composed)
+  if (choose_backend(kExtend, backend, q) == Backend::composed) {
+    report_backend(kExtend, backend, Backend::composed, q);
     return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
+  }
   const auto r = Extend::apply(q, m, basis, closed, open, count, cu_seqlens, scale, backend);
   return {r[0], r[1], r[2], r[3]};
 }

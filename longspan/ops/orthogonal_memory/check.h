@@ -2,6 +2,7 @@
 // meta functions.
 #pragma once
 
+#include "longspan/ops/common/backend.h"
 #include "longspan/ops/common/check.h"
 #include "longspan/ops/common/rows.h"
 
@@ -96,6 +97,16 @@ Shape<Int> check_extend(const at::Tensor& q, const at::Tensor& m, const at::Tens
   TORCH_CHECK_VALUE(count.device() == q.device(), kExtend, ": count: expected device ", q.device(), " as q, got ",
                     count.device());
   return s;
+}
+
+/// The values of `count`, where there are any.
+inline void check_count_values(const at::Tensor& count) {
+  if (!has_values(count)) return;
+  const at::Tensor on_cpu = count.to(at::kCPU).contiguous();
+  for (int64_t s = 0; s < on_cpu.numel(); ++s) {
+    const int64_t value = on_cpu.const_data_ptr<int64_t>()[s];
+    TORCH_CHECK_VALUE(value >= 0, kExtend, ": count: expected 0 or more, got ", value, " at index ", s);
+  }
 }
 
 /// The gradient of `out`.

@@ -72,10 +72,7 @@ Extension load_extension(const at::Tensor& q, const at::Tensor& m, const at::Ten
   x.closed = closed.contiguous();
   x.open = open.contiguous();
   x.count = count.contiguous();
-  for (int64_t s = 0; s < x.count.numel(); ++s) {
-    const int64_t value = x.count.const_data_ptr<int64_t>()[s];
-    TORCH_CHECK_VALUE(value >= 0, kExtend, ": count: expected 0 or more, got ", value, " at index ", s);
-  }
+  check_count_values(count);
   x.queries = load_borders(kExtend, "cu_seqlens", cu_seqlens, shape.batch, shape.queries);
   x.sources = x.queries;
   x.scale = scale;
@@ -85,9 +82,10 @@ Extension load_extension(const at::Tensor& q, const at::Tensor& m, const at::Ten
 // A gradient that is zero everywhere: one row, read again and again.
 at::Tensor zero_rows(const at::Tensor& q) { return at::zeros({q.size(3)}, q.options()).expand(q.sizes()); }
 
+// `layout`: the caller's q and not its dense copy, so that the result is laid out as the meta function says.
 template <class T>
-at::Tensor run_forward(const Operands& x) {
-  at::Tensor out = empty_rows_like(x.q);
+at::Tensor run_forward(const Operands& x, const at::Tensor& layout) {
+  at::Tensor out = empty_rows_like(layout);
   kernels::MemoryForward<T> p;
   x.fill(p);
   p.out = mutable_rows<T>(out);
@@ -98,10 +96,11 @@ at::Tensor run_forward(const Operands& x) {
 at::Tensor forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
                    double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
                    std::string_view backend) {
-  if (choose_backend(kOp, backend, q) == Backend::composed)
-    return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
+  const Backend chosen = choose_backend(kOp, backend, q);
+  report_backend(kOp, backend, chosen, q);
+  if (chosen == Backend::composed) return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
   const Operands x = load(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
-  return q.scalar_type() == at::kFloat ? run_forward<float>(x) : run_forward<double>(x);
+  return q.scalar_type() == at::kFloat ? run_forward<float>(x, q) : run_forward<double>(x, q);
 }
 
 struct Gradients {
@@ -137,8 +136,8 @@ Tensors3 backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor&
 }
 
 template <class T>
-Tensors4 run_extend(const Extension& x) {
-  at::Tensor out = empty_rows_like(x.q);
+Tensors4 run_extend(const Extension& x, const at::Tensor& layout) {
+  at::Tensor out = empty_rows_like(layout);
   at::Tensor closed = at::empty(x.closed.sizes(), x.closed.options());
   at::Tensor open = at::empty(x.open.sizes(), x.open.options());
   at::Tensor count = at::empty(x.count.sizes(), x.count.options());
@@ -154,10 +153,11 @@ Tensors4 run_extend(const Extension& x) {
 Tensors4 extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
                 const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
                 std::string_view backend) {
-  if (choose_backend(kExtend, backend, q) == Backend::composed)
-    return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
+  const Backend chosen = choose_backend(kExtend, backend, q);
+  report_backend(kExtend, backend, chosen, q);
+  if (chosen == Backend::composed) return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
   const Extension x = load_extension(q, m, basis, closed, open, count, scale, cu_seqlens);
-  return q.scalar_type() == at::kFloat ? run_extend<float>(x) : run_extend<double>(x);
+  return q.scalar_type() == at::kFloat ? run_extend<float>(x, q) : run_extend<double>(x, q);
 }
 
 template <class T>
@@ -199,13 +199,13 @@ Tensors5 extend_backward(const OptionalTensor& dout, const OptionalTensor& dclos
 at::Tensor forward_anywhere(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
                             double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
                             std::string_view backend) {
-  choose_backend(kOp, backend, q);
+  report_backend(kOp, backend, choose_backend(kOp, backend, q), q);
   return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
 }
 Tensors4 extend_anywhere(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
                          const at::Tensor& open, const at::Tensor& count, double scale,
                          const OptionalTensor& cu_seqlens, std::string_view backend) {
-  choose_backend(kExtend, backend, q);
+  report_backend(kExtend, backend, choose_backend(kExtend, backend, q), q);
   return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
 }
 

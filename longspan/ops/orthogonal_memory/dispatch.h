@@ -7,9 +7,10 @@
 #include <string_view>
 #include <tuple>
 
+#include "longspan/ops/common/optional.h"
+
 namespace longspan::ops::memory {
 
-using OptionalTensor = std::optional<at::Tensor>;
 using Tensors3 = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using Tensors4 = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using Tensors5 = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;

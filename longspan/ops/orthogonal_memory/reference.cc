@@ -104,15 +104,17 @@ Tensors4 composed_extend(const at::Tensor& q, const at::Tensor& m, const at::Ten
                          const at::Tensor& open, const at::Tensor& count, double scale,
                          const OptionalTensor& cu_seqlens) {
   check_extend<c10::SymInt>(q, m, basis, closed, open, count, cu_seqlens);
+  check_count_values(count);
   const Operands all(q, m, basis, scale);
   const State state{closed, open, count};
-  if (!cu_seqlens || cu_seqlens->sym_size(0) == 1) {
-    if (cu_seqlens) load_borders(kExtend, "cu_seqlens", cu_seqlens, 1, q.size(2));
+  if (!cu_seqlens) {
     State after;
     const at::Tensor out = causal(all, &state, &after);
     return {finish(out, q), after.closed, after.open, after.count};
   }
   const Borders rows = load_borders(kExtend, "cu_seqlens", cu_seqlens, 1, q.size(2));
+  if (rows.sequences == 0)  // no rows and no streams; the copies because a result may not be an input
+    return {finish(causal(all, nullptr, nullptr), q), closed.clone(), open.clone(), count.clone()};
   std::vector<at::Tensor> outs, closeds, opens, counts;
   for (int64_t s = 0; s < rows.sequences; ++s) {
     const State before{closed.narrow(0, s, 1), open.narrow(0, s, 1), count.narrow(0, s, 1)};
