@@ -1,6 +1,9 @@
 #include "longspan/data/dataset.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <limits>
 
 #include "longspan/base/check.h"
 #include "longspan/data/dataset_format.h"
@@ -12,10 +15,20 @@ namespace longspan {
 namespace {
 
 int64_t integer(const Json& object, const char* key, const std::string& owner) {
+  constexpr auto kLargest = std::numeric_limits<int64_t>::max();
   const auto found = object.find(key);
-  LONGSPAN_CHECK(found != object.end() && found->is_number_unsigned(), owner, ": ", key,
-                 " must be an integer of at least 0");
+  LONGSPAN_CHECK(found != object.end() && found->is_number_unsigned() && found->get<uint64_t>() >= 1 &&
+                     found->get<uint64_t>() <= static_cast<uint64_t>(kLargest),
+                 owner, ": ", key, " must be an integer from 1 to ", kLargest);
   return found->get<int64_t>();
+}
+
+/// Bits per byte divide by these numbers, so they must be possible.
+void check_consistent(const SplitInfo& info, const Tokenizer& tokenizer, const std::string& owner) {
+  LONGSPAN_CHECK(info.documents <= info.source_bytes, owner, ": ", info.documents, " documents in ", info.source_bytes,
+                 " source_bytes");
+  LONGSPAN_CHECK(tokenizer.name() != "bytes" || info.tokens == info.source_bytes, owner, ": ", info.tokens,
+                 " tokens of one byte each, but source_bytes says ", info.source_bytes);
 }
 
 }  // namespace
@@ -34,6 +47,9 @@ Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
   LONGSPAN_CHECK(version == kDatasetVersion, path, ": format_version must be ", kDatasetVersion, ", got ", version);
 
   tokenizer_ = load_tokenizer(folder_);
+  const auto name = json.find("tokenizer");
+  LONGSPAN_CHECK(name != json.end() && name->is_string() && name->get_ref<const std::string&>() == tokenizer_->name(),
+                 path, ": tokenizer must be ", tokenizer_->name(), ", as ", kTokenizerFile, " says");
   const int64_t stored = integer(json, "vocabulary", path);
   LONGSPAN_CHECK(stored == vocabulary(), path, ": vocabulary is ", stored, ", but the tokenizer has ", vocabulary());
   const TokenType type = token_type_for(vocabulary());
@@ -45,13 +61,15 @@ Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
   LONGSPAN_CHECK(splits != json.end() && splits->is_object(), path, ": splits must be an object");
   for (const auto& [name, entry] : splits->items()) {
     const std::string owner = path + ": split " + name;
-    LONGSPAN_CHECK(name == "train" || name == "valid" || name == "test", owner, ": expected one of train, valid, test");
+    LONGSPAN_CHECK(std::find(std::begin(kSplits), std::end(kSplits), name) != std::end(kSplits), owner,
+                   ": expected one of train, valid, test");
     LONGSPAN_CHECK(entry.is_object(), owner, ": expected an object, got ", entry.type_name());
     const SplitInfo info{integer(entry, "tokens", owner), integer(entry, "source_bytes", owner),
                          integer(entry, "documents", owner)};
     TokenFile tokens(folder_ + "/" + name + ".bin", type, vocabulary());
     LONGSPAN_CHECK(tokens.size() == info.tokens, tokens.path(), ": holds ", tokens.size(), " tokens, but ",
                    kDatasetFile, " says ", info.tokens);
+    check_consistent(info, *tokenizer_, owner);
     splits_.emplace(name, Split{info, std::move(tokens)});
   }
 }

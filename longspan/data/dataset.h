@@ -1,10 +1,9 @@
 // A data set of tokens: the folder that `longspan prepare` writes.
 //
-//   train.bin valid.bin test.bin   tokens, uint8, uint16 or uint32, little endian, by the size of the vocabulary
-//   dataset.json                   format version, tokenizer, vocabulary, dtype; per split tokens, source_bytes,
-//   documents tokenizer.json                 the tokenizer
-//
-// `test` is there when files were held out.
+// - train.bin, valid.bin, test.bin: tokens as uint8, uint16 or uint32, little endian, by the size of the vocabulary;
+//   `test` is there when files were held out
+// - dataset.json: format version, tokenizer, vocabulary, dtype; per split the numbers of SplitInfo
+// - tokenizer.json: the tokenizer
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@
 
 namespace longspan {
 
-/// Sizes of one split.
+/// Sizes of one split, each at least 1.
 struct SplitInfo {
   int64_t tokens = 0;
   int64_t source_bytes = 0;  ///< bytes of text, for bits per byte
@@ -29,7 +28,8 @@ struct SplitInfo {
 /// An opened data set. Movable.
 class Dataset {
  public:
-  /// Throws InputError when the folder or a file is missing, damaged, or of another format version.
+  /// Throws InputError when the folder or a file is missing, damaged, of another format version, or when its numbers
+  /// cannot be true.
   explicit Dataset(std::string folder);
 
   /// True when `folder` has a dataset.json, for programs that take either a data set or a text file.
@@ -63,7 +63,8 @@ struct DatasetOptions {
   std::string output;                 ///< folder to write
   /// Part of the training text, from its end, by bytes, that becomes `valid`: in (0, 0.5], at least kMinimumValidBytes.
   double valid_fraction = 0.02;
-  bool overwrite = false;  ///< replace an existing data set; a folder that is not one is never replaced
+  /// Replace an existing data set. A folder that is not one, or holds anything besides, is never replaced.
+  bool overwrite = false;
 };
 
 inline constexpr int64_t kMinimumValidBytes = 1024;
@@ -71,7 +72,8 @@ inline constexpr int64_t kMinimumValidBytes = 1024;
 /// Reads the files as bytes in pieces of 1 MiB (memory does not grow with the text) and writes the folder: it is filled
 /// aside and renamed when complete. Returns the sizes by split.
 /// Throws InputError for a missing, unreadable or empty file, a directory, a file that is both trained on and held out,
-/// training text too short to cut a validation part from, or an output that exists; RunError when writing fails.
+/// training text too short to cut a validation part from, an output that exists, or a file inside it; RunError when
+/// writing fails.
 std::map<std::string, SplitInfo> write_dataset(const DatasetOptions& options, Progress& progress);
 
 }  // namespace longspan

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace longspan {
 
 inline constexpr const char* kDatasetFile = "dataset.json";
 inline constexpr int64_t kDatasetVersion = 1;
+/// A split's tokens lie in "<split>.bin".
+inline constexpr std::string_view kSplits[] = {"train", "valid", "test"};
 
 }  // namespace longspan

@@ -52,12 +52,6 @@ TokenFile::TokenFile(std::string path, TokenType type, int64_t vocabulary)
   size_ = bytes / size_of(type);
 }
 
-int64_t TokenFile::at(int64_t index) const {
-  int64_t token = 0;
-  copy_to(&token, index, 1);
-  return token;
-}
-
 void TokenFile::copy_to(int64_t* out, int64_t begin, int64_t count) const {
   LONGSPAN_CHECK(begin >= 0 && count >= 0 && begin <= size_ && count <= size_ - begin, path(), ": ", count,
                  " tokens from ", begin, " on are asked for, it holds ", size_);

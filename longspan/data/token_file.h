@@ -31,9 +31,8 @@ class TokenFile {
   /// Tokens are below this.
   int64_t vocabulary() const { return vocabulary_; }
 
-  /// Throws InputError outside [0, size()), and for a stored token outside the vocabulary (a damaged file).
-  int64_t at(int64_t index) const;
-  /// Tokens [begin, begin + count) to `out`. Throws as at() does.
+  /// Tokens [begin, begin + count) to `out`. Throws InputError for a range outside [0, size()), and for a stored token
+  /// outside the vocabulary (a damaged file).
   void copy_to(int64_t* out, int64_t begin, int64_t count) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace longspan {
 
 namespace {
-std::string path_in(const std::string& folder) { return folder + "/tokenizer.json"; }
+std::string path_in(const std::string& folder) { return folder + "/" + kTokenizerFile; }
 }  // namespace
 
 void save_tokenizer(const std::string& folder, const Tokenizer& tokenizer) {

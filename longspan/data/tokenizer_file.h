@@ -8,6 +8,8 @@
 
 namespace longspan {
 
+inline constexpr const char* kTokenizerFile = "tokenizer.json";
+
 /// Writes `<folder>/tokenizer.json`, atomically.
 void save_tokenizer(const std::string& folder, const Tokenizer& tokenizer);
 

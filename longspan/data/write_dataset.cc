@@ -184,6 +184,26 @@ void check_output(const DatasetOptions& options) {
   LONGSPAN_CHECK(options.overwrite, options.output, ": a data set exists there already");
 }
 
+/// Replacing the output would take the text with it.
+void check_outside(const std::vector<std::string>& paths, const std::string& output) {
+  std::error_code error;
+  const fs::path folder = fs::canonical(output, error);
+  if (error) return;  // not there yet, so nothing lies in it
+  for (const auto& path : paths) {
+    const fs::path file = fs::canonical(path, error);
+    if (error) continue;  // opening it says what is wrong
+    const auto [rest, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+    LONGSPAN_CHECK(rest != folder.end(), path, ": lies inside the output folder ", output);
+  }
+}
+
+/// All that a data set may hold, and so all that is replaced with it.
+std::vector<std::string> dataset_files() {
+  std::vector<std::string> names = {kDatasetFile, kTokenizerFile};
+  for (const auto split : kSplits) names.push_back(str_cat(split, ".bin"));
+  return names;
+}
+
 void save_description(const AtomicFolder& folder, const Tokenizer& tokenizer,
                       const std::map<std::string, SplitInfo>& splits) {
   Json json;
@@ -204,6 +224,8 @@ std::map<std::string, SplitInfo> write_dataset(const DatasetOptions& options, Pr
   LONGSPAN_CHECK(options.valid_fraction > 0 && options.valid_fraction <= 0.5,
                  "prepare: valid_fraction must be above 0 and at most 0.5, got ", options.valid_fraction);
   check_output(options);
+  check_outside(options.inputs, options.output);
+  check_outside(options.held_out, options.output);
   const Sources inputs = open_all(options.inputs);
   const Sources held_out = open_all(options.held_out);
   check_disjoint(inputs, held_out);
@@ -216,7 +238,7 @@ std::map<std::string, SplitInfo> write_dataset(const DatasetOptions& options, Pr
                  2 * kMinimumValidBytes, " are needed");
 
   const ByteTokenizer tokenizer;
-  AtomicFolder folder(options.output, options.overwrite);
+  AtomicFolder folder(options.output, options.overwrite ? dataset_files() : std::vector<std::string>());
   Meter meter(progress, total + total_size(held_out));
   SplitWriter writer(folder, tokenizer, meter);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
@@ -23,11 +24,13 @@ namespace {
   throw RunError(str_cat(path, ": ", what, ": ", std::generic_category().message(error)));
 }
 
-/// A hidden name beside `path` that no other writer uses.
+constexpr std::string_view kUnfinished = ".aside";
+
+/// A hidden name beside `path` that no other writer uses; is_unfinished() knows it.
 std::string name_aside(const std::string& path) {
   static std::atomic<uint64_t> count{0};
   const fs::path target(path);
-  const fs::path name = str_cat(".", target.filename().string(), ".", ::getpid(), ".", count++, ".aside");
+  const fs::path name = str_cat(".", target.filename().string(), ".", ::getpid(), ".", count++, kUnfinished);
   return (target.parent_path() / name).string();
 }
 
@@ -46,6 +49,33 @@ void sync_folder(const std::string& folder) {
   if (result != 0 && error != EINVAL) fail(folder, "cannot be written to disk", error);  // EINVAL: no fsync there
 }
 
+/// Where a chain of symbolic links leads, whether something is there or not.
+std::string followed(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel's own limit
+  fs::path at = path;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    std::error_code error;
+    const fs::path target = fs::read_symlink(at, error);
+    if (error) return at.string();  // not a link
+    at = at.parent_path() / target;
+  }
+  fail(path, "cannot be written", ELOOP);
+}
+
+/// The first entry of a folder that is anything but a regular file with a name among `names`, or "".
+std::string foreign_entry(const std::string& folder, const std::vector<std::string>& names) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unknown;
+    if (!fs::is_regular_file(entry->symlink_status(unknown)) ||
+        std::find(names.begin(), names.end(), name) == names.end())
+      return name;
+  }
+  if (error) throw RunError(str_cat(folder, ": cannot be read: ", error.message()));
+  return "";
+}
+
 /// Without the trailing slashes that would make filename() empty.
 std::string trimmed(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -62,9 +92,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (exists) {
     LONGSPAN_CHECK(!S_ISDIR(status.st_mode), path_, ": is a directory, expected a file");
     LONGSPAN_CHECK(S_ISREG(status.st_mode), path_, ": is not a regular file");
-    // A symbolic link stays one: what it points to is replaced.
-    if (fs::is_symlink(path_)) path_ = fs::canonical(path_).string();
   }
+  path_ = followed(path_);
   aside_ = name_aside(path_);
   descriptor_ = ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(path_, "cannot be written", errno);
@@ -99,13 +128,18 @@ void AtomicFile::commit() {
   sync_folder(folder_of(path_));
 }
 
-AtomicFolder::AtomicFolder(std::string path, bool replace) : path_(trimmed(std::move(path))), replace_(replace) {
+AtomicFolder::AtomicFolder(std::string path, std::vector<std::string> replaceable)
+    : path_(trimmed(std::move(path))), replaceable_(std::move(replaceable)) {
   LONGSPAN_CHECK(!path_.empty(), "the name of a folder to write is empty");
   std::error_code error;
-  if (fs::exists(path_, error)) {
+  if (fs::exists(fs::symlink_status(path_, error))) {
     LONGSPAN_CHECK(fs::is_directory(path_, error), path_, ": exists and is not a folder");
-    LONGSPAN_CHECK(replace_ || fs::is_empty(path_, error), path_, ": exists already");
-    path_ = fs::canonical(path_).string();  // a symbolic link stays one, and "." gets a name
+    const std::string foreign = foreign_entry(path_, replaceable_);
+    LONGSPAN_CHECK(foreign.empty() || !replaceable_.empty(), path_, ": exists already");
+    LONGSPAN_CHECK(foreign.empty(), path_, ": holds '", foreign, "', so the folder is not replaced");
+    const fs::path real = fs::canonical(path_, error);  // a symbolic link stays one, and "." gets a name
+    if (error) throw RunError(str_cat(path_, ": cannot be read: ", error.message()));
+    path_ = real.string();
   }
   aside_ = name_aside(path_);
   if (::mkdir(aside_.c_str(), 0777) != 0) fail(path_, "cannot be created", errno);
@@ -121,23 +155,44 @@ void AtomicFolder::commit() {
   sync_folder(aside_);
   if (::rename(aside_.c_str(), path_.c_str()) == 0) {  // also onto an empty folder
     aside_.clear();
-  } else if (replace_ && (errno == ENOTEMPTY || errno == EEXIST)) {
-    // After the exchange `aside_` is the old folder: the destructor removes it.
+    sync_folder(folder_of(path_));
+  } else if (!replaceable_.empty() && (errno == ENOTEMPTY || errno == EEXIST)) {
+    if (const std::string foreign = foreign_entry(path_, replaceable_); !foreign.empty())
+      throw RunError(str_cat(path_, ": holds '", foreign, "' by now, so the folder is not replaced"));
+    std::string old = aside_;
     if (::renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) != 0) {
       // A file system without exchange: between the two renames there is no folder, but nothing is ever lost.
-      const std::string old = name_aside(path_);
+      old = name_aside(path_);
       if (::rename(path_.c_str(), old.c_str()) != 0) fail(path_, "cannot be replaced", errno);
       if (::rename(aside_.c_str(), path_.c_str()) != 0) {
         const int reason = errno;
         (void)::rename(old.c_str(), path_.c_str());
         fail(path_, "cannot be put in place", reason);
       }
-      aside_ = old;
     }
+    aside_.clear();
+    sync_folder(folder_of(path_));
+    std::error_code ignored;
+    for (const auto& name : replaceable_) fs::remove(fs::path(old) / name, ignored);
+    fs::remove(old, ignored);
   } else {
     fail(path_, "cannot be put in place", errno);
   }
-  sync_folder(folder_of(path_));
 }
+
+void make_writable_folder(const std::string& path) {
+  LONGSPAN_CHECK(!path.empty(), "the name of a folder to write is empty");
+  const std::string folder = trimmed(path);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw RunError(str_cat(folder, ": cannot be created: ", error.message()));
+  const std::string probe = name_aside(folder + "/probe");
+  const int descriptor = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail(folder, "cannot be written", errno);
+  ::close(descriptor);
+  ::unlink(probe.c_str());
+}
+
+bool is_unfinished(std::string_view name) { return name.starts_with('.') && name.ends_with(kUnfinished); }
 
 }  // namespace longspan

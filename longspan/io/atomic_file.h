@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace longspan {
 
 /// Writes a file aside, in the folder of `path`, and puts it in place with one rename once everything, the folder entry
-/// too, is on the disk. Without commit() the destructor removes what was written and an older file stays as it was.
+/// too, is on the disk. Without commit() the destructor removes what was written and an older file stays as it was. A
+/// symbolic link stays one, also where nothing is at its end yet: the file is written there.
 /// Throws RunError that names the file and the reason (full disk, no permission); InputError when `path` is something
 /// other than a regular file (a directory, a device).
 class AtomicFile {
@@ -30,12 +32,13 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// A folder that is filled aside and renamed into place. An existing `path` is refused with InputError unless it is an
-/// empty folder, or `replace` is set: then the old folder is exchanged and removed after the new one is in place.
-/// Files inside should be written by AtomicFile, which brings them to the disk.
+/// A folder that is filled aside and renamed into place. An existing `path` is refused with InputError unless it is a
+/// folder that holds nothing but regular files with names among `replaceable`: then it is exchanged, and those files
+/// are removed after the new folder is in place. What came into it meanwhile is never removed: commit() throws RunError
+/// and leaves it. Files inside should be written by AtomicFile, which brings them to the disk.
 class AtomicFolder {
  public:
-  AtomicFolder(std::string path, bool replace);
+  explicit AtomicFolder(std::string path, std::vector<std::string> replaceable = {});
   AtomicFolder(const AtomicFolder&) = delete;
   AtomicFolder& operator=(const AtomicFolder&) = delete;
   ~AtomicFolder();
@@ -47,7 +50,14 @@ class AtomicFolder {
  private:
   std::string path_;
   std::string aside_;
-  bool replace_;
+  std::vector<std::string> replaceable_;
 };
+
+/// Creates a folder, with those above it, unless it is there, and tries out that a file can be made in it: to be asked
+/// before long work whose results go there. RunError that names the folder and the reason.
+void make_writable_folder(const std::string& path);
+
+/// Whether a file has the name of one that AtomicFile or AtomicFolder had not finished: a killed process leaves it.
+bool is_unfinished(std::string_view name);
 
 }  // namespace longspan

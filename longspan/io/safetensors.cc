@@ -183,6 +183,12 @@ const TensorInfo& SafetensorsFile::at(const std::string& name) const {
   return found->second;
 }
 
+const std::string& SafetensorsFile::metadata(const std::string& key) const {
+  const auto found = metadata_.find(key);
+  LONGSPAN_CHECK(found != metadata_.end(), path(), ": has no '", key, "' in its metadata");
+  return found->second;
+}
+
 void SafetensorsFile::copy_to(const std::string& name, void* out) const {
   const auto bytes = at(name).bytes;
   if (!bytes.empty()) std::memcpy(out, bytes.data(), bytes.size());

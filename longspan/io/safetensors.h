@@ -45,6 +45,8 @@ class SafetensorsFile {
   const TensorInfo& at(const std::string& name) const;
   /// The `__metadata__` object, empty when the file has none.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// One text of it. Throws InputError when there is none of that name.
+  const std::string& metadata(const std::string& key) const;
   /// Copies the bytes of a tensor to `out`, which has at(name).bytes.size() bytes of room.
   void copy_to(const std::string& name, void* out) const;
 

@@ -26,7 +26,7 @@ const FieldTable<GenerateOptions>& generate_fields() {
           .real("temperature", &GenerateOptions::temperature, {0, 100}, "0 takes the most likely token")
           .integer("top_k", &GenerateOptions::top_k, {0, 1 << 24}, "draw among the k most likely, 0 = all")
           .real("top_p", &GenerateOptions::top_p, {0, 1}, "draw among the likeliest that make up this probability")
-          .integer("seed", &GenerateOptions::seed, {0, 9e15}, "of the draws");
+          .integer("seed", &GenerateOptions::seed, {0, 0x1p53}, "of the draws");
   return table;
 }
 

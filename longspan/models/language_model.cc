@@ -19,6 +19,30 @@ bool ends_with(const std::string& text, const std::string& ending) {
   return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
 }
 
+// Positions are formed from masks before an attention has looked at them.
+void check_valid(const at::Tensor& valid, const at::Tensor& tokens) {
+  LONGSPAN_CHECK(valid.defined() && valid.scalar_type() == at::kBool && valid.sizes() == tokens.sizes(),
+                 "language model: valid must be bool ", tokens.sizes(), ", got ",
+                 valid.defined() ? str_cat(valid.scalar_type(), " ", valid.sizes()) : "an undefined tensor");
+}
+
+void check_cu_seqlens(const at::Tensor& cu, const at::Tensor& tokens) {
+  LONGSPAN_CHECK(cu.defined() && cu.dim() == 1 && cu.numel() >= 1 &&
+                     (cu.scalar_type() == at::kLong || cu.scalar_type() == at::kInt),
+                 "language model: cu_seqlens must be a one-dimensional int32 or int64 tensor of at least one element, "
+                 "got ",
+                 cu.defined() ? str_cat(cu.scalar_type(), " ", cu.sizes()) : "an undefined tensor");
+  LONGSPAN_CHECK(tokens.size(0) == 1, "language model: cu_seqlens needs a batch of 1, got ", tokens.size(0));
+  const at::Tensor data = cu.to(at::kCPU, at::kLong).contiguous();
+  const int64_t* border = data.const_data_ptr<int64_t>();
+  const int64_t last = data.numel() - 1;
+  LONGSPAN_CHECK(border[0] == 0 && border[last] == tokens.size(1), "language model: cu_seqlens must go from 0 to ",
+                 tokens.size(1), ", got ", border[0], " to ", border[last]);
+  for (int64_t i = 1; i <= last; ++i)
+    LONGSPAN_CHECK(border[i] >= border[i - 1], "language model: cu_seqlens must never fall, got ", border[i],
+                   " at index ", i);
+}
+
 }  // namespace
 
 LanguageModel::LanguageModel(ModelConfig config) : torch::nn::Module("LanguageModel"), config_(std::move(config)) {
@@ -68,6 +92,9 @@ at::Tensor LanguageModel::embed(const at::Tensor& tokens, const at::Tensor& posi
 
 at::Tensor LanguageModel::hidden(const at::Tensor& tokens, const TokenInputs& inputs) {
   check_tokens(tokens);
+  LONGSPAN_CHECK(!inputs.valid || !inputs.cu_seqlens, "language model: valid and cu_seqlens cannot both be given");
+  if (inputs.valid) check_valid(*inputs.valid, tokens);
+  if (inputs.cu_seqlens) check_cu_seqlens(*inputs.cu_seqlens, tokens);
   at::Tensor positions;
   if (config_.positions != Positions::none)
     positions = ranks(tokens.size(0), tokens.size(1), {}, inputs.valid, inputs.cu_seqlens);
@@ -96,7 +123,7 @@ at::Tensor LanguageModel::nll(const at::Tensor& tokens, int64_t chunk) {
   return nll(hidden(tokens.narrow(1, 0, length)), tokens.narrow(1, 1, length), chunk);
 }
 
-ModelState LanguageModel::begin(int64_t batch) {
+ModelState LanguageModel::begin(int64_t batch) const {
   ModelState state;
   for (const auto& block : blocks_) state.layers.push_back(block->attention().begin(batch));
   state.positions = torch::zeros({batch}, torch::kLong);
@@ -109,6 +136,7 @@ at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, co
                  " layers, the model ", blocks_.size());
   LONGSPAN_CHECK(state.batch() == tokens.size(0), "language model: the state has ", state.batch(),
                  " streams, the tokens ", tokens.size(0));
+  if (valid) check_valid(*valid, tokens);
   at::Tensor positions;
   if (config_.positions != Positions::none)
     positions = ranks(tokens.size(0), tokens.size(1), state.positions, valid, {});
@@ -157,17 +185,18 @@ nn::AttentionCost LanguageModel::attention_cost(int64_t n) const {
   return total;
 }
 
+NamedTensors LanguageModel::weights() const {
+  NamedTensors out;
+  for (const auto& item : named_parameters()) out[item.key()] = item.value();
+  for (const auto& item : named_buffers()) out[item.key()] = item.value();
+  return out;
+}
+
 std::string LanguageModel::identity() const {
-  Fingerprint fingerprint;
-  fingerprint.add(to_json(config_).dump());
-  const auto add = [&](const std::string& name, const at::Tensor& tensor) {
-    const at::Tensor data = tensor.detach().contiguous();
-    fingerprint.add(name);
-    fingerprint.add(data.const_data_ptr(), data.nbytes());
-  };
-  for (const auto& item : named_parameters()) add(item.key(), item.value());
-  for (const auto& item : named_buffers()) add(item.key(), item.value());
-  return fingerprint.hex();
+  Fingerprint both;
+  both.add(to_json(config_).dump());
+  both.add(fingerprint(weights()));
+  return both.hex();
 }
 
 }  // namespace longspan::models

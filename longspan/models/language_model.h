@@ -9,6 +9,7 @@
 
 #include "longspan/models/config.h"
 #include "longspan/models/model_state.h"
+#include "longspan/models/tensor_files.h"
 #include "longspan/nn/attention.h"
 
 namespace longspan::models {
@@ -43,7 +44,7 @@ class LanguageModel : public torch::nn::Module {
   const ModelConfig& config() const { return config_; }
 
   /// tokens [B, N] int64 -> hidden states after the final norm [B, N, E]. InputError for a token outside the vocabulary
-  /// or a length beyond learned positions.
+  /// a mask that does not fit the tokens, or more valid tokens than learned positions.
   at::Tensor hidden(const at::Tensor& tokens, const TokenInputs& inputs = {});
 
   /// hidden [..., E] -> [..., V].
@@ -57,7 +58,7 @@ class LanguageModel : public torch::nn::Module {
   at::Tensor nll(const at::Tensor& tokens, int64_t chunk = 0);
 
   /// The state before the first token of `batch` streams.
-  ModelState begin(int64_t batch);
+  ModelState begin(int64_t batch) const;
 
   /// Consumes tokens [B, N], returns their hidden states; equals hidden() over the whole stream, whatever the cuts.
   at::Tensor extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid = std::nullopt);
@@ -78,6 +79,9 @@ class LanguageModel : public torch::nn::Module {
 
   /// Cost of all layers' attention operators for one stream of n tokens.
   nn::AttentionCost attention_cost(int64_t n) const;
+
+  /// Every parameter and buffer by name, sharing storage: what a file must hold to build the model again.
+  NamedTensors weights() const;
 
   /// Names configuration and weights: 32 hexadecimal digits. Reads every weight.
   std::string identity() const;

@@ -4,29 +4,18 @@
 #include <system_error>
 
 #include "longspan/data/tokenizer_file.h"
+#include "longspan/io/atomic_file.h"
 #include "longspan/models/tensor_files.h"
 
 namespace longspan::models {
 
-namespace {
-
-/// Everything of a model that a file must hold, sharing storage with it.
-NamedTensors weights(const LanguageModel& model) {
-  NamedTensors out;
-  for (const auto& item : model.named_parameters()) out[item.key()] = item.value();
-  for (const auto& item : model.named_buffers()) out[item.key()] = item.value();
-  return out;
-}
-
-}  // namespace
-
 void save_weights(const std::string& path, const LanguageModel& model) {
-  write_tensors(path, weights(model), {{"format", "longspan.model.1"}});
+  write_tensors(path, model.weights(), {{"format", "longspan.model.1"}});
 }
 
 void load_weights(const std::string& path, LanguageModel& model) {
   const SafetensorsFile file(path);
-  const NamedTensors into = weights(model);
+  const NamedTensors into = model.weights();
   check_tensors(file, into);
   read_into(file, into);
 }
@@ -34,9 +23,7 @@ void load_weights(const std::string& path, LanguageModel& model) {
 void save_model(const std::string& folder, const LanguageModel& model, const Tokenizer& tokenizer, const Json& extra) {
   LONGSPAN_CHECK(tokenizer.vocabulary_size() == model.config().vocabulary, folder, ": the tokenizer has ",
                  tokenizer.vocabulary_size(), " tokens, the model ", model.config().vocabulary);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw RunError(str_cat(folder, ": cannot create the folder: ", error.message()));
+  make_writable_folder(folder);
   Json config = Json::object();
   config["model"] = to_json(model.config());
   if (!extra.is_null())
@@ -47,7 +34,8 @@ void save_model(const std::string& folder, const LanguageModel& model, const Tok
 }
 
 LoadedModel load_model(const std::string& folder) {
-  LONGSPAN_CHECK(std::filesystem::is_directory(folder), folder, ": not a model: no such folder");
+  std::error_code unknown;
+  LONGSPAN_CHECK(std::filesystem::is_directory(folder, unknown), folder, ": not a model: no such folder");
   LoadedModel out;
   out.config = load_json(folder + "/config.json");
   LONGSPAN_CHECK(out.config.is_object() && out.config.contains("model"), folder,

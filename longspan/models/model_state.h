@@ -26,7 +26,8 @@ struct ModelState {
 /// Writes `state` to a safetensors file bound to the model's identity.
 void save_state(const std::string& path, const LanguageModel& model, const ModelState& state);
 
-/// Throws InputError when the file is damaged or belongs to another configuration or other weights.
+/// Throws InputError when the file is damaged, belongs to another configuration or other weights, or holds anything
+/// that no state of this model can hold.
 ModelState load_state(const std::string& path, const LanguageModel& model);
 
 }  // namespace longspan::models

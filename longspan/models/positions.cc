@@ -13,13 +13,14 @@ at::Tensor ranks(int64_t batch, int64_t length, const at::Tensor& start, const s
                  const std::optional<at::Tensor>& cu_seqlens) {
   const auto options = at::TensorOptions().dtype(at::kLong);
   at::Tensor out = at::arange(length, options).unsqueeze(0).expand({batch, length});
-  if (valid) out = valid->to(at::kLong).cumsum(1) - valid->to(at::kLong);
+  if (valid) out = valid->to(at::kLong).cumsum(1) - 1;
   if (cu_seqlens) {
     const at::Tensor cu = cu_seqlens->to(at::kLong);
     const at::Tensor sizes = cu.slice(0, 1) - cu.slice(0, 0, cu.size(0) - 1);
     out = out - cu.slice(0, 0, cu.size(0) - 1).repeat_interleave(sizes).unsqueeze(0);
   }
-  return start.defined() ? out + start.unsqueeze(1) : out;
+  if (start.defined()) out = out + start.unsqueeze(1);
+  return valid ? out.masked_fill(valid->logical_not(), 0) : out;
 }
 
 at::Tensor sinusoidal(const at::Tensor& positions, int64_t width, at::ScalarType dtype) {

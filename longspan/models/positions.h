@@ -9,8 +9,8 @@
 namespace longspan::models {
 
 /// Positions of tokens [B, N]: `start` [B] (undefined = 0) plus the rank of each token among the valid ones; with
-/// cu_seqlens [S + 1] the rank inside its sequence. Invalid places get the position of the next valid token. int64 [B,
-/// N].
+/// cu_seqlens [S + 1] the rank inside its sequence. Invalid places get position 0, so that padding never goes beyond a
+/// table. int64 [B, N]. Masks must fit the tokens.
 at::Tensor ranks(int64_t batch, int64_t length, const at::Tensor& start, const std::optional<at::Tensor>& valid,
                  const std::optional<at::Tensor>& cu_seqlens);
 

@@ -51,7 +51,7 @@ at::Tensor read_tensor(const SafetensorsFile& file, const std::string& name) {
   return tensor;
 }
 
-void check_tensors(const SafetensorsFile& file, const NamedTensors& expected, const std::string& ignored_prefix) {
+void check_tensors(const SafetensorsFile& file, const NamedTensors& expected) {
   for (const auto& [name, tensor] : expected) {
     LONGSPAN_CHECK(file.contains(name), file.path(), ": tensor '", name, "' is missing");
     const TensorInfo& info = file.at(name);
@@ -60,10 +60,8 @@ void check_tensors(const SafetensorsFile& file, const NamedTensors& expected, co
     LONGSPAN_CHECK(info.dtype == dtype_of(tensor), file.path(), ": tensor '", name, "' must have dtype ",
                    name_of(dtype_of(tensor)), ", got ", name_of(info.dtype));
   }
-  for (const auto& [name, info] : file.tensors()) {
-    if (!ignored_prefix.empty() && name.starts_with(ignored_prefix)) continue;
+  for (const auto& [name, info] : file.tensors())
     LONGSPAN_CHECK(expected.contains(name), file.path(), ": tensor '", name, "' is not part of the model");
-  }
 }
 
 void read_into(const SafetensorsFile& file, const NamedTensors& into) {

@@ -23,8 +23,7 @@ void write_tensors(const std::string& path, const NamedTensors& tensors,
 at::Tensor read_tensor(const SafetensorsFile& file, const std::string& name);
 
 /// Throws InputError that names the first tensor of `file` that differs from `expected`: missing, extra, shape, dtype.
-/// Names that begin with an entry of `ignored_prefix` (when not empty) are not looked at.
-void check_tensors(const SafetensorsFile& file, const NamedTensors& expected, const std::string& ignored_prefix = "");
+void check_tensors(const SafetensorsFile& file, const NamedTensors& expected);
 
 /// Copies the content of every tensor of `into` from the file, after check_tensors.
 void read_into(const SafetensorsFile& file, const NamedTensors& into);

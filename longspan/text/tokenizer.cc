@@ -11,6 +11,14 @@ struct Description {
   std::string tokenizer;
 };
 
+struct Entry {
+  const char* name;
+  std::unique_ptr<Tokenizer> (*make)();
+};
+constexpr Entry kTokenizers[] = {
+    {"bytes", [] { return std::unique_ptr<Tokenizer>(std::make_unique<ByteTokenizer>()); }},
+};
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_tokenizer(const FieldValues& description, std::string_view origin) {
@@ -22,10 +30,18 @@ std::unique_ptr<Tokenizer> make_tokenizer(const FieldValues& description, std::s
   } catch (const InputError& error) {
     throw InputError(str_cat(origin, ": ", error.what()));
   }
-  if (parsed.tokenizer == "bytes") return std::make_unique<ByteTokenizer>();
-  throw InputError(str_cat(origin, ": unknown tokenizer '", parsed.tokenizer, "', expected one of: bytes"));
+  std::string known;
+  for (const auto& [name, make] : kTokenizers) {
+    if (parsed.tokenizer == name) return make();
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  throw InputError(str_cat(origin, ": unknown tokenizer '", parsed.tokenizer, "', expected one of: ", known));
 }
 
-std::vector<std::string> tokenizer_names() { return {"bytes"}; }
+std::vector<std::string> tokenizer_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : kTokenizers) names.emplace_back(name);
+  return names;
+}
 
 }  // namespace longspan

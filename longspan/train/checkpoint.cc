@@ -1,9 +1,12 @@
-// Trainer::save and Trainer::resume.
+// Trainer::save, Trainer::resume and saved_configuration.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
+#include "longspan/io/atomic_file.h"
 #include "longspan/models/model_files.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/train.h"
@@ -13,14 +16,29 @@ namespace longspan::train {
 namespace {
 
 constexpr const char* kFormat = "longspan.training.1";
-constexpr const char* kFile = "/training.safetensors";
 
-int64_t integer(const std::string& path, const std::string& key, const std::string& text) {
+std::string file_in(const std::string& folder) { return folder + "/training.safetensors"; }
+
+SafetensorsFile open(const std::string& folder) {
+  SafetensorsFile file(file_in(folder));
+  const std::string& format = file.metadata("format");
+  LONGSPAN_CHECK(format == kFormat, file.path(), ": expected format ", kFormat, ", got ", format);
+  return file;
+}
+
+int64_t integer(const SafetensorsFile& file, const std::string& key) {
+  const std::string& text = file.metadata(key);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  LONGSPAN_CHECK(error == std::errc() && end == text.data() + text.size() && value >= 0, path, ": ", key,
+  LONGSPAN_CHECK(error == std::errc() && end == text.data() + text.size() && value >= 0, file.path(), ": ", key,
                  " must be a count, got '", text, "'");
   return value;
+}
+
+Json object(const SafetensorsFile& file, const std::string& key) {
+  Json json = parse_json(file.metadata(key), file.path());
+  LONGSPAN_CHECK(json.is_object(), file.path(), ": ", key, " must be an object, got ", json.type_name());
+  return json;
 }
 
 /// Fields whose value differs, as "name: before, now", for a person.
@@ -34,56 +52,49 @@ std::string differences(const Json& before, const Json& now) {
 
 }  // namespace
 
-models::NamedTensors Trainer::weights() const {
+models::NamedTensors Trainer::tensors() const {
   models::NamedTensors out = optimizer_->state();
-  for (const auto& item : model_->named_parameters()) out["weights." + item.key()] = item.value();
-  for (const auto& item : model_->named_buffers()) out["weights." + item.key()] = item.value();
+  for (const auto& [name, tensor] : model_->weights()) out["weights." + name] = tensor;
   return out;
 }
 
 void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) const {
-  Json config = extra.is_null() ? Json::object() : extra;
-  config["train"] = to_json(options_);
-  models::save_model(folder, *model_, tokenizer, config);
-
-  models::NamedTensors tensors = weights();
-  tensors["generator"] = at::detail::getDefaultCPUGenerator().get_state();
-  models::write_tensors(folder + kFile, tensors,
+  make_writable_folder(folder);
+  models::NamedTensors content = tensors();
+  content["generator"] = at::detail::getDefaultCPUGenerator().get_state();
+  models::write_tensors(file_in(folder), content,
                         {{"format", kFormat},
                          {"step", std::to_string(step_)},
                          {"threads", std::to_string(at::get_num_threads())},
                          {"train_tokens", std::to_string(train_.size())},
                          {"model", models::to_json(model_->config()).dump()},
                          {"train", to_json(options_).dump()},
-                         {"fingerprint", models::fingerprint(tensors)}});
+                         {"fingerprint", models::fingerprint(content)}});
+
+  Json config = extra.is_null() ? Json::object() : extra;
+  config["train"] = to_json(options_);
+  models::save_model(folder, *model_, tokenizer, config);
 }
 
 std::vector<std::string> Trainer::resume(const std::string& folder) {
-  const std::string path = folder + kFile;
-  const SafetensorsFile file(path);
-  const auto metadata = [&](const std::string& key) {
-    const auto found = file.metadata().find(key);
-    LONGSPAN_CHECK(found != file.metadata().end(), path, ": not a training file of longspan (no '", key,
-                   "' in its metadata)");
-    return found->second;
-  };
-  LONGSPAN_CHECK(metadata("format") == kFormat, path, ": expected format ", kFormat, ", got ", metadata("format"));
-  const Json model = parse_json(metadata("model"), path);
+  const SafetensorsFile file = open(folder);
+  const std::string& path = file.path();
+  const Json model = object(file, "model");
   LONGSPAN_CHECK(models::config_from_json(model) == model_->config(), path, ": another model (",
                  differences(model, models::to_json(model_->config())), ")");
-  const int64_t step = integer(path, "step", metadata("step"));
-  const int64_t threads = integer(path, "threads", metadata("threads"));
-  const int64_t train_tokens = integer(path, "train_tokens", metadata("train_tokens"));
-  const Json options = parse_json(metadata("train"), path);
+  const int64_t step = integer(file, "step");
+  const int64_t threads = integer(file, "threads");
+  const int64_t train_tokens = integer(file, "train_tokens");
+  const Json options = object(file, "train");
 
-  models::NamedTensors into = weights();
+  models::NamedTensors into = tensors();
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   at::Tensor generator_state = generator.get_state();
   into["generator"] = generator_state;
   models::check_tensors(file, into);
   models::NamedTensors content;
   for (const auto& [name, info] : file.tensors()) content[name] = models::read_tensor(file, name);
-  LONGSPAN_CHECK(metadata("fingerprint") == models::fingerprint(content), path,
+  LONGSPAN_CHECK(file.metadata("fingerprint") == models::fingerprint(content), path,
                  ": the content was altered after it was written");
 
   models::read_into(file, into);
@@ -98,6 +109,19 @@ std::vector<std::string> Trainer::resume(const std::string& folder) {
   if (const std::string changed = differences(options, to_json(options_)); !changed.empty())
     warn("options changed: ", changed);
   return warnings;
+}
+
+bool is_resumable(const std::string& folder) {
+  std::error_code unknown;
+  return std::filesystem::exists(file_in(folder), unknown);
+}
+
+Json saved_configuration(const std::string& folder) {
+  const SafetensorsFile file = open(folder);
+  Json out = Json::object();
+  out["model"] = object(file, "model");
+  out["train"] = object(file, "train");
+  return out;
 }
 
 }  // namespace longspan::train

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numbers>
 
 #include "longspan/train/autocast.h"
@@ -93,8 +94,13 @@ ContextResult ContextEvaluation::run(int64_t length, int64_t blocks,
     }
     const at::Tensor nll = model_.nll(hidden.narrow(1, hidden.size(1) - kTargetBlock, kTargetBlock),
                                       tokens.narrow(1, length + 1 - kTargetBlock, kTargetBlock));
-    for (int64_t row = 0; row < batch; ++row)
-      result.block_bits.push_back(ordered_sum(nll[row]) / std::numbers::ln2 / (kTargetBlock * bytes_per_token_));
+    for (int64_t row = 0; row < batch; ++row) {
+      const double bits = ordered_sum(nll[row]) / std::numbers::ln2 / (kTargetBlock * bytes_per_token_);
+      if (!std::isfinite(bits))
+        throw RunError(str_cat("evaluate: the loss is not finite on the block at ",
+                               result.block_offsets[static_cast<std::size_t>(begin + row)], " with length ", length));
+      result.block_bits.push_back(bits);
+    }
     begin += batch;
     if (on_block) on_block(begin, count);
   }

@@ -10,7 +10,7 @@ const FieldTable<TrainOptions>& train_fields() {
   constexpr double kLarge = 1e12;
   static const auto table =
       FieldTable<TrainOptions>("train")
-          .integer("steps", &TrainOptions::steps, {0, kLarge}, "optimizer steps")
+          .integer("steps", &TrainOptions::steps, {1, kLarge}, "optimizer steps")
           .integer("batch", &TrainOptions::batch, {1, 1 << 20}, "sequences a step")
           .integer("length", &TrainOptions::length, {1, 1 << 30}, "tokens a sequence")
           .real("learning_rate", &TrainOptions::learning_rate, {0, 10}, "after the warm-up")
@@ -21,7 +21,7 @@ const FieldTable<TrainOptions>& train_fields() {
           .real("beta2", &TrainOptions::beta2, {0, 0.99999}, "decay of the mean squared gradient")
           .real("epsilon", &TrainOptions::epsilon, {1e-16, 1}, "added to the root of the mean square")
           .real("clip", &TrainOptions::clip, {0, kLarge}, "bound of the gradient norm, 0 = none")
-          .integer("seed", &TrainOptions::seed, {0, 9e15}, "of initial weights, windows and dropout")
+          .integer("seed", &TrainOptions::seed, {0, 0x1p53}, "of initial weights, windows and dropout")
           .choice("autocast", &TrainOptions::autocast,
                   {{"none", Autocast::none}, {"bf16", Autocast::bf16}, {"auto", Autocast::automatic}},
                   "bfloat16 matrix products; auto: where the processor has them")

@@ -41,7 +41,9 @@ Json to_json(const TrainOptions& options);
 void merge_json(TrainOptions& options, const Json& json);
 
 /// Learning rate of step 1, 2, ..., steps: linear to learning_rate at step `warmup`, then a cosine that reaches
-/// min_lr_ratio * learning_rate at the last step.
+/// min_lr_ratio * learning_rate at the last step. With warmup >= steps there is no cosine: the run ends at
+/// learning_rate
+/// * steps / warmup.
 double learning_rate(const TrainOptions& options, int64_t step);
 
 }  // namespace longspan::train

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "longspan/io/atomic_file.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/autocast.h"
 #include "longspan/train/evaluation_mode.h"
@@ -94,23 +95,27 @@ ValidationResult Trainer::validate() {
   result.step = step_;
   result.tokens = blocks * length;
   result.loss = total / static_cast<double>(result.tokens);
+  if (!std::isfinite(result.loss)) throw RunError(str_cat("train: the validation loss is not finite at step ", step_));
   result.seconds = seconds_since(start);
   return result;
 }
 
 bool Trainer::run(TrainObserver& observer, const std::string& folder, const Tokenizer* tokenizer, const Json& extra) {
   LONGSPAN_CHECK(folder.empty() || tokenizer, "train: checkpoints need a tokenizer");
-  while (!done()) {
-    observer.on_step(step());
-    const bool stop = observer.should_stop();
+  if (!folder.empty()) make_writable_folder(folder);
+  bool stop = false;
+  do {
+    if (!done()) {
+      observer.on_step(step());
+      stop = observer.should_stop();
+    }
     const auto due = [&](int64_t every) { return every > 0 && step_ % every == 0; };
     if (valid_ && (done() || due(options_.valid_every)) && !stop) observer.on_validation(validate());
     if (!folder.empty() && (done() || stop || due(options_.checkpoint_every))) {
       save(folder, *tokenizer, extra);
       observer.on_checkpoint(step_);
     }
-    if (stop) break;
-  }
+  } while (!done() && !stop);
   return done();
 }
 

@@ -66,17 +66,20 @@ class Trainer {
   StepResult step();
 
   /// Mean loss over options().valid_blocks windows of the validation split, spread evenly, as many as it holds without
-  /// overlap; a split shorter than a window is one window.
+  /// overlap; a split shorter than a window is one window. RunError when it is not finite.
   ValidationResult validate();
 
   /// Steps until done or stopped; validates and checkpoints as options say and at the end. `folder` "" = no
-  /// checkpoints, else `tokenizer` is needed; `extra` as for save(). Returns done().
+  /// checkpoints, else `tokenizer` is needed; `extra` as for save(). The folder is created and tried before the first
+  /// step (RunError). When nothing is left to do (a finished run was resumed), validates and saves once, because what
+  /// interrupted that run may have done so between the files of its last checkpoint. Returns done().
   bool run(TrainObserver& observer, const std::string& folder = "", const Tokenizer* tokenizer = nullptr,
            const Json& extra = {});
 
-  /// Writes the model's files and then `training.safetensors` (weights, moments, step, generator), each file
-  /// atomically. resume() reads the latter alone, so an interruption at any moment leaves a folder that resumes.
-  /// config.json gets the members of `extra` beside "model" and "train".
+  /// Writes `training.safetensors` (weights, moments, step, generator, configuration) and then the model's files, each
+  /// file atomically. resume() and saved_configuration() read the first alone, so from its first appearance on an
+  /// interruption at any moment leaves a folder that resumes; before, the folder holds nothing but what
+  /// is_unfinished(). config.json gets the members of `extra` beside "model" and "train".
   void save(const std::string& folder, const Tokenizer& tokenizer, const Json& extra = {}) const;
 
   /// Continues from a folder that save() wrote; the model must have the same configuration. Returns warnings for a
@@ -85,7 +88,7 @@ class Trainer {
   std::vector<std::string> resume(const std::string& folder);
 
  private:
-  models::NamedTensors weights() const;
+  models::NamedTensors tensors() const;
 
   std::shared_ptr<models::LanguageModel> model_;
   const TokenFile& train_;
@@ -96,6 +99,13 @@ class Trainer {
   int64_t step_ = 0;
   std::unique_ptr<AdamW> optimizer_;
 };
+
+/// Whether a folder holds a run to go on with: its `training.safetensors` is there.
+bool is_resumable(const std::string& folder);
+
+/// {"model": complete configuration, "train": complete options} of the run in a folder, from `training.safetensors`
+/// alone. InputError when it is missing or damaged.
+Json saved_configuration(const std::string& folder);
 
 /// Builds a model with its initial weights drawn from `seed`.
 std::shared_ptr<models::LanguageModel> make_model(const models::ModelConfig& config, int64_t seed);

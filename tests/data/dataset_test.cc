@@ -164,6 +164,33 @@ TEST_F(DatasetTest, ExistingOutput) {
   EXPECT_EQ(refusal(second), path("a") + ": exists and is not a data set");
 }
 
+TEST_F(DatasetTest, OverwritingTakesNothingOfTheUsersWithIt) {
+  const std::string text = text_of_size(5000, 1), outside = put("a", text);
+  write_dataset(options({outside}), progress_);
+  auto again = options({outside});
+  again.overwrite = true;
+
+  put("set/notes.txt", text);
+  EXPECT_EQ(refusal(again), path("set") + ": holds 'notes.txt', so the folder is not replaced");
+  again.inputs.push_back(path("set/notes.txt"));
+  EXPECT_EQ(refusal(again), path("set/notes.txt") + ": lies inside the output folder " + path("set"));
+  EXPECT_EQ(get("set/notes.txt"), text);
+  fs::remove(path("set/notes.txt"));
+
+  // Also a file that belongs to the data set, on either side, by whatever way it is named.
+  fs::create_symlink("set/train.bin", path("link"));
+  again.inputs = {path("link")};
+  EXPECT_EQ(refusal(again), path("link") + ": lies inside the output folder " + path("set"));
+  again.inputs = {outside};
+  again.held_out = {path("set/../set/valid.bin")};
+  EXPECT_EQ(refusal(again), path("set/../set/valid.bin") + ": lies inside the output folder " + path("set"));
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - 1024);
+
+  again.held_out.clear();
+  write_dataset(again, progress_);
+  EXPECT_EQ(names(), (std::vector<std::string>{"a", "link", "set"}));
+}
+
 TEST_F(DatasetTest, FullDiskLeavesNothing) {
   const auto before_signal = ::signal(SIGXFSZ, SIG_IGN);
   const auto wanted = options({put("a", text_of_size(50000, 1))});
@@ -193,13 +220,25 @@ TEST_F(DatasetTest, DamagedFolders) {
   };
   EXPECT_EQ(changed([](Json& json) { json["format_version"] = 2; }), json_path + ": format_version must be 1, got 2");
   EXPECT_EQ(changed([](Json& json) { json.erase("format_version"); }),
-            json_path + ": format_version must be an integer of at least 0");
+            json_path + ": format_version must be an integer from 1 to 9223372036854775807");
+  EXPECT_EQ(changed([](Json& json) { json["format_version"] = (uint64_t{1} << 63) + 1; }),
+            json_path + ": format_version must be an integer from 1 to 9223372036854775807");
+  EXPECT_EQ(changed([](Json& json) { json["tokenizer"] = "words"; }),
+            json_path + ": tokenizer must be bytes, as tokenizer.json says");
   EXPECT_EQ(changed([](Json& json) { json["vocabulary"] = 300; }),
             json_path + ": vocabulary is 300, but the tokenizer has 256");
   EXPECT_EQ(changed([](Json& json) { json["dtype"] = "uint16"; }),
             json_path + ": dtype must be uint8 for a vocabulary of 256");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["tokens"] = 7; }),
             path("set/train.bin") + ": holds 3976 tokens, but dataset.json says 7");
+  for (const char* key : {"tokens", "source_bytes", "documents"})
+    for (const uint64_t value : {uint64_t{0}, uint64_t{1} << 63})
+      EXPECT_EQ(changed([&](Json& json) { json["splits"]["train"][key] = value; }),
+                json_path + ": split train: " + key + " must be an integer from 1 to 9223372036854775807");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["source_bytes"] = 3975; }),
+            json_path + ": split train: 3976 tokens of one byte each, but source_bytes says 3975");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["documents"] = 3977; }),
+            json_path + ": split train: 3977 documents in 3976 source_bytes");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["../x"] = Json::object(); }),
             json_path + ": split ../x: expected one of train, valid, test");
   EXPECT_EQ(changed([](Json& json) { json["splits"] = 3; }), json_path + ": splits must be an object");

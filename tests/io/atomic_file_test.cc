@@ -86,6 +86,23 @@ TEST_F(AtomicFileTest, SymbolicLinkStays) {
   EXPECT_EQ(get("target"), "new");
 }
 
+TEST_F(AtomicFileTest, SymbolicLinkToNothingStaysToo) {
+  fs::create_directory(path("there"));
+  fs::create_symlink("link2", path("link"));
+  fs::create_symlink("there/new", path("link2"));
+  AtomicFile file(path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_TRUE(fs::is_symlink(path("link2")));
+  EXPECT_EQ(get("there/new"), "new");
+  EXPECT_EQ(names(), (Names{"link", "link2", "there"}));
+
+  fs::create_symlink("circle", path("circle"));
+  EXPECT_EQ(error_of<RunError>([&] { AtomicFile file(path("circle")); }),
+            path("circle") + ": cannot be written: Too many levels of symbolic links");
+}
+
 TEST_F(AtomicFileTest, FullDiskLeavesTheOldFile) {
   put("x", "old");
   const std::string large(10000, 'n');
@@ -115,7 +132,7 @@ TEST_F(AtomicFileTest, RefusesWhatIsNoFile) {
 }
 
 TEST_F(AtomicFolderTest, AppearsAtCommit) {
-  AtomicFolder folder(path("d"), false);
+  AtomicFolder folder(path("d"));
   std::ofstream(folder / "x") << "1";
   EXPECT_FALSE(fs::exists(path("d")));
   folder.commit();
@@ -125,7 +142,7 @@ TEST_F(AtomicFolderTest, AppearsAtCommit) {
 
 TEST_F(AtomicFolderTest, WithoutCommitNothingHappens) {
   {
-    AtomicFolder folder(path("d"), false);
+    AtomicFolder folder(path("d"));
     std::ofstream(folder / "x") << "1";
   }
   EXPECT_EQ(names(), Names{});
@@ -133,11 +150,11 @@ TEST_F(AtomicFolderTest, WithoutCommitNothingHappens) {
 
 TEST_F(AtomicFolderTest, ExistingFolder) {
   fs::create_directory(path("d"));
-  AtomicFolder(path("d/"), false).commit();  // an empty one may be used
+  AtomicFolder(path("d/")).commit();  // an empty one may be used
   put("d/x", "old");
-  EXPECT_EQ(error_of([&] { AtomicFolder folder(path("d"), false); }), path("d") + ": exists already");
+  EXPECT_EQ(error_of([&] { AtomicFolder folder(path("d")); }), path("d") + ": exists already");
   {
-    AtomicFolder folder(path("d"), true);
+    AtomicFolder folder(path("d"), {"x", "z"});
     std::ofstream(folder / "y") << "new";
     EXPECT_EQ(get("d/x"), "old");
     folder.commit();
@@ -146,15 +163,71 @@ TEST_F(AtomicFolderTest, ExistingFolder) {
   EXPECT_FALSE(fs::exists(path("d/x")));
   EXPECT_EQ(names(), Names{"d"});
   put("f", "");
-  EXPECT_EQ(error_of([&] { AtomicFolder folder(path("f"), true); }), path("f") + ": exists and is not a folder");
+  EXPECT_EQ(error_of([&] { AtomicFolder folder(path("f"), {"x"}); }), path("f") + ": exists and is not a folder");
+  fs::create_symlink("nothing", path("link"));
+  EXPECT_EQ(error_of([&] { AtomicFolder folder(path("link")); }), path("link") + ": exists and is not a folder");
+}
+
+TEST_F(AtomicFolderTest, WhatMayNotBeReplacedStays) {
+  fs::create_directory(path("d"));
+  put("d/x", "old");
+  const auto refusal = [&] { return error_of([&] { AtomicFolder folder(path("d"), {"x", "y"}); }); };
+  EXPECT_EQ(refusal(), "");
+  put("d/letter", "dear");
+  EXPECT_EQ(refusal(), path("d") + ": holds 'letter', so the folder is not replaced");
+  fs::remove(path("d/letter"));
+  fs::create_directory(path("d/y"));
+  EXPECT_EQ(refusal(), path("d") + ": holds 'y', so the folder is not replaced") << "a folder of an allowed name";
+  fs::remove(path("d/y"));
+  fs::create_symlink("x", path("d/y"));
+  EXPECT_EQ(refusal(), path("d") + ": holds 'y', so the folder is not replaced") << "a link of an allowed name";
+  fs::remove(path("d/y"));
+
+  {
+    AtomicFolder folder(path("d"), {"x", "y"});
+    put("d/letter", "dear");  // meanwhile
+    EXPECT_EQ(error_of<RunError>([&] { folder.commit(); }),
+              path("d") + ": holds 'letter' by now, so the folder is not replaced");
+  }
+  EXPECT_EQ(get("d/x"), "old");
+  EXPECT_EQ(get("d/letter"), "dear");
+  EXPECT_EQ(names(), Names{"d"});
 }
 
 TEST_F(AtomicFolderTest, FilledMeanwhile) {
-  AtomicFolder folder(path("d"), false);
+  AtomicFolder folder(path("d"));
   fs::create_directory(path("d"));
   put("d/x", "of someone else");
   EXPECT_EQ(error_of<RunError>([&] { folder.commit(); }), path("d") + ": cannot be put in place: Directory not empty");
   EXPECT_EQ(get("d/x"), "of someone else");
+}
+
+using WritableFolder = ScratchFolder;
+
+TEST_F(WritableFolder, IsMadeAndLeftEmpty) {
+  make_writable_folder(path("a/b/"));
+  EXPECT_TRUE(fs::is_empty(path("a/b")));
+  make_writable_folder(path("a/b"));
+  EXPECT_TRUE(fs::is_empty(path("a/b")));
+}
+
+TEST_F(WritableFolder, SaysWhatIsInTheWay) {
+  put("f", "");
+  EXPECT_EQ(error_of<RunError>([&] { make_writable_folder(path("f/d")); }),
+            path("f/d") + ": cannot be created: Not a directory");
+  EXPECT_EQ(error_of<RunError>([&] { make_writable_folder(path("f")); }),
+            path("f") + ": cannot be created: Not a directory");
+  // Whatever rights the user has, no file can be made there.
+  EXPECT_TRUE(
+      error_of<RunError>([&] { make_writable_folder("/proc/self"); }).starts_with("/proc/self: cannot be written: "));
+}
+
+TEST_F(WritableFolder, UnfinishedFilesAreKnownByName) {
+  AtomicFile file(path("x"));
+  ASSERT_EQ(names().size(), 1u);
+  EXPECT_TRUE(is_unfinished(names().front())) << names().front();
+  file.commit();
+  EXPECT_FALSE(is_unfinished("x"));
 }
 
 }  // namespace
