@@ -1,0 +1,54 @@
+"""longspan demo in miniature: what it writes, and what it refuses."""
+
+import json
+import os
+
+import harness
+
+
+class DemoTest(harness.ProgramTest):
+    def test_metrics_and_report_of_a_text_of_ones_own(self):
+        self.write("mine.txt", harness.text(40000, 7))
+        metrics, = self.json_lines("demo", "--out", "out", "--text", "mine.txt", "--steps", "2", "--max-length", "1024", "--quiet")
+        with open(self.path("out/metrics.json")) as file:
+            self.assertEqual(json.load(file), metrics)
+        names = {"lavo", "local", "softmax"}
+        self.assertEqual(set(metrics["bits_per_byte"]), names)
+        self.assertEqual(set(metrics["training"]), names)
+        self.assertEqual(set(metrics["speedup_forward_backward"]), names - {"softmax"})
+        for name in names:
+            self.assertTrue(0 < metrics["bits_per_byte"][name]["1024"] < 9)
+            training = metrics["training"][name]
+            self.assertEqual(training["tokens"], 2 * 2 * 1024)
+            for field in ["tokens_per_second", "seconds", "parameters"]:
+                self.assertGreater(training[field], 0)
+        parameters = [metrics["training"][name]["parameters"] for name in names]
+        self.assertLess(max(parameters) / min(parameters), 1.001)
+        self.assertGreater(metrics["speedup_forward_backward"]["lavo"]["1024"], 0)
+        self.assertEqual(set(metrics["memory_effect"]), {"zero", "mean", "swap"})
+        self.assertLessEqual(set(metrics["compressors"]), {"gzip -9", "xz -9"})
+        self.assertAlmostEqual(metrics["held_out"]["bytes"], 4000, delta=20)
+
+        with open(self.path("out/report.html"), encoding="utf-8") as file:
+            page = file.read()
+        for part in ["<svg", "LAVO", "softmax + RoPE", "Does the memory matter?", "mine.txt"]:
+            self.assertIn(part, page)
+        for outside in ["http:", "https:", "src=", "<script"]:
+            self.assertNotIn(outside, page)
+        for name in names:
+            self.assertTrue(os.path.exists(self.path(f"out/models/{name}/model.safetensors")))
+
+    def test_wrong_input(self):
+        self.write("short.txt", b"abc")
+        self.write("good.txt", harness.text(40000, 1))
+        self.refuse("demo", "--quiet", containing=["--text", "--held-out"])
+        self.refuse("demo", "--quiet", "--text", "missing.txt", containing=["missing.txt"])
+        self.refuse("demo", "--quiet", "--text", "short.txt", containing=["short.txt", "3"])
+        self.refuse("demo", "--quiet", "--train", "good.txt", containing=["--held-out"])
+        self.refuse("demo", "--quiet", "--train", "good.txt", "--held-out", "missing.txt", containing=["missing.txt"])
+        self.refuse("demo", "--quiet", "--train", "good.txt", "--held-out", "short.txt", containing=["short.txt"])
+        self.refuse("demo", "--quiet", "--text", "good.txt", "--max-length", "512", containing=["512", "1024"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,160 @@
+"""prepare, train, eval and generate, one after the other."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+
+import harness
+from harness import TINY, TINY_LAVO
+
+
+class PrepareTest(harness.ProgramTest):
+    def test_counts_by_split(self):
+        self.write("a.txt", harness.text(30000, 1))
+        self.write("b.txt", harness.text(5000, 2))
+        rows = {r["split"]: r for r in self.json_lines("prepare", "a.txt", "--held-out", "b.txt", "--out", "data", "--quiet")}
+        self.assertEqual(set(rows), {"train", "valid", "test"})
+        self.assertEqual(rows["train"]["tokens"] + rows["valid"]["tokens"], 30000)
+        self.assertEqual(rows["test"]["tokens"], 5000)
+        self.assertEqual(os.path.getsize(self.path("data/test.bin")), 5000)
+
+
+class TrainTest(harness.ProgramTest):
+    def train(self, out, *arguments):
+        return self.json_lines("train", "data", "--out", out, "--quiet", "--threads", "1", *TINY_LAVO, *arguments)
+
+    def test_json_lines_and_model_folder(self):
+        self.prepared()
+        rows = self.train("model", "--set", "train.steps=3")
+        steps = [r for r in rows if r["event"] == "step"]
+        self.assertEqual([r["step"] for r in steps], [1, 2, 3])
+        for row in steps:
+            self.assertAlmostEqual(row["bits_per_byte"], row["loss"] / math.log(2), places=12)
+            for field in ["lr", "grad_norm", "tokens_per_second"]:
+                self.assertGreater(row[field], 0)
+        self.assertTrue(any(r["event"] == "validation" for r in rows))
+        self.assertLessEqual({"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"},
+                             set(os.listdir(self.path("model"))))
+        with open(self.path("model/config.json")) as file:
+            config = json.load(file)
+        self.assertEqual(config["model"]["attention"], "lavo")
+        self.assertEqual(config["model"]["attention_options"]["r"], 4)
+        self.assertIn("basis_mode", config["model"]["attention_options"])  # complete, defaults too
+        self.assertEqual(config["train"]["steps"], 3)
+        self.assertIn("learning_rate", config["train"])
+
+    def test_equal_seeds_give_equal_losses(self):
+        self.prepared()
+        losses = []
+        for out, seed in [("a", 5), ("b", 5), ("c", 6)]:
+            losses.append([r["loss"] for r in self.train(out, "--set", "train.steps=2", "--seed", seed)])
+        self.assertEqual(losses[0], losses[1])
+        self.assertNotEqual(losses[0], losses[2])
+
+    def test_configuration_file_attention_flag_and_settings(self):
+        self.prepared()
+        self.write("run.json", json.dumps({"model": {"attention": "lavo", "layers": 1}, "train": {"steps": 1, "batch": 3}}).encode())
+        self.succeed("train", "data", "--out", "model", "--quiet", "--config", "run.json", "--attention", "softmax", *TINY[2:], "--set",
+                     "model.attention_options.rope=true")
+        with open(self.path("model/config.json")) as file:
+            config = json.load(file)
+        self.assertEqual(config["model"]["attention"], "softmax")
+        self.assertEqual(config["model"]["attention_options"]["rope"], True)
+        self.assertEqual(config["model"]["layers"], 1)
+        self.assertEqual(config["train"]["batch"], 3)
+
+    def test_existing_folder_is_refused_without_resume(self):
+        self.trained(steps=1)
+        self.refuse("train", "data", "--out", "model", *TINY_LAVO, containing=["model", "--resume"])
+        self.refuse("train", "data", "--out", "other", "--resume", containing=["other"])
+
+    def start(self, *arguments):
+        return subprocess.Popen([harness.PROGRAM, "train", "data", "--json", "--threads", "1", *TINY_LAVO, *arguments], cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_interrupted_and_resumed_is_the_same_run(self):
+        self.prepared()
+        whole = [r for r in self.train("whole", "--set", "train.steps=400") if r["event"] == "step"]
+        process = self.start("--out", "cut", "--set", "train.steps=400", "--quiet")
+        first = [json.loads(process.stdout.readline()) for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, errors)
+        first += [json.loads(line) for line in rest.splitlines()]
+        first = [r for r in first if r["event"] == "step"]
+        self.assertLess(len(first), 400)
+        second = self.json_lines("train", "data", "--out", "cut", "--resume", "--quiet", "--threads", "1")
+        second = [r for r in second if r["event"] == "step"]
+        self.assertEqual([r["step"] for r in first + second], list(range(1, 401)))
+        self.assertEqual([r["loss"] for r in first + second], [r["loss"] for r in whole])
+        with open(self.path("whole/model.safetensors"), "rb") as a, open(self.path("cut/model.safetensors"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_progress_goes_to_stderr(self):
+        self.prepared()
+        result = self.succeed("train", "data", "--out", "model", *TINY_LAVO, "--set", "train.steps=2")
+        self.assertIn(b"tokens/s", result.stderr)
+        self.assertIn(b"parameters", result.stdout)
+
+    def test_more_steps_than_before_go_on(self):
+        self.trained(steps=2)
+        rows = self.json_lines("train", "data", "--out", "model", "--resume", "--quiet", "--set", "train.steps=4")
+        self.assertEqual([r["step"] for r in rows if r["event"] == "step"], [3, 4])
+
+
+class EvalTest(harness.ProgramTest):
+    def test_fields_and_equal_targets(self):
+        model = self.trained()
+        rows = self.json_lines("eval", model, "--data", "data", "--lengths", "1024,4096", "--blocks", "2", "--quiet")
+        self.assertEqual([r["length"] for r in rows], [1024, 4096])
+        for row in rows:
+            self.assertEqual((row["blocks"], row["tokens"]), (2, 2048))
+            self.assertGreater(row["us_per_token"], 0)
+            self.assertTrue(0 < row["bits_per_byte"] < 9)
+        self.assertEqual(rows[0]["target_offsets"], rows[1]["target_offsets"])
+
+    def test_a_text_file_and_its_dataset_give_the_same(self):
+        model = self.trained()
+        a, = self.json_lines("eval", model, "--data", "data", "--blocks", "2", "--quiet")
+        b, = self.json_lines("eval", model, "--data", "held-out.txt", "--blocks", "2", "--quiet")
+        self.assertEqual(a["bits_per_byte"], b["bits_per_byte"])
+
+    def test_limit_and_ablation(self):
+        model = self.trained()
+        rows = self.json_lines("eval", model, "--data", "data", "--lengths", "1024,2048", "--blocks", "4", "--limit", "2048=1", "--ablate",
+                               "memory=zero", "--quiet")
+        self.assertEqual([r["blocks"] for r in rows], [4, 1])
+        self.assertEqual([r["ablate"] for r in rows], ["memory=zero"] * 2)
+        plain, = self.json_lines("eval", model, "--data", "data", "--blocks", "4", "--quiet")
+        self.assertNotEqual(plain["bits_per_byte"], rows[0]["bits_per_byte"])
+        for way in ["mean", "swap"]:
+            self.json_lines("eval", model, "--data", "data", "--blocks", "2", "--ablate", "memory=" + way, "--quiet")
+
+
+class GenerateTest(harness.ProgramTest):
+    def test_seed_decides(self):
+        model = self.trained()
+        run = lambda *more: self.succeed("generate", model, "--prompt", "the sea", "--tokens", "40", *more).stdout
+        self.assertEqual(run("--seed", "3"), run("--seed", "3"))
+        self.assertNotEqual(run("--seed", "3"), run("--seed", "4"))
+        self.assertEqual(run("--temperature", "0", "--seed", "3"), run("--temperature", "0", "--seed", "4"))
+        self.assertEqual(run("--top-k", "1"), run("--temperature", "0"))
+
+    def test_prompt_from_file_stdin_and_flag_agree(self):
+        model = self.trained()
+        self.write("prompt.txt", b"a ship")
+        outputs = {self.succeed("generate", model, *how, "--tokens", "20", stdin=b"a ship").stdout
+                   for how in [("--prompt", "a ship"), ("--prompt-file", "prompt.txt"), ("--prompt-file", "-")]}
+        self.assertEqual(len(outputs), 1)
+
+    def test_json(self):
+        model = self.trained()
+        row, = self.json_lines("generate", model, "--prompt", "a ship", "--tokens", "20")
+        self.assertEqual((row["prompt_tokens"], row["tokens"]), (6, 20))
+        self.assertIn("text", row)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,46 @@
+// What every subcommand shares: the common flags and the table of subcommands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace longspan::tool {
+
+/// Flags that stand before or after the subcommand's name.
+struct CommonOptions {
+  int threads = 0;                   ///< 0: as many as torch takes by itself (the machine's cores)
+  std::optional<uint64_t> seed;      ///< unset: what the configuration says, else 0
+  std::optional<std::string> dtype;  ///< unset: the subcommand's own default
+  std::string device = "cpu";
+  bool json = false;   ///< JSON Lines on stdout
+  bool quiet = false;  ///< no progress on stderr
+};
+
+/// Adds a subcommand's flags to its parser and returns what is to be run once parsing has succeeded. `common` outlives
+/// both.
+using Action = std::function<void()>;
+struct Subcommand {
+  const char* name;
+  const char* summary;
+  Action (*set_up)(CLI::App& app, const CommonOptions& common);
+};
+
+/// Every subcommand, in the order of `longspan --help`.
+const std::vector<Subcommand>& subcommands();
+
+Action set_up_prepare(CLI::App& app, const CommonOptions& common);
+Action set_up_train(CLI::App& app, const CommonOptions& common);
+Action set_up_eval(CLI::App& app, const CommonOptions& common);
+Action set_up_generate(CLI::App& app, const CommonOptions& common);
+Action set_up_bench(CLI::App& app, const CommonOptions& common);
+Action set_up_inspect(CLI::App& app, const CommonOptions& common);
+Action set_up_demo(CLI::App& app, const CommonOptions& common);
+
+}  // namespace longspan::tool

@@ -1,0 +1,176 @@
+// longspan demo: three small models on real text, compared far beyond their training length.
+#include <ATen/Parallel.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "command.h"
+#include "demo/compressors.h"
+#include "demo/measure.h"
+#include "demo/metrics.h"
+#include "demo/page.h"
+#include "demo/plan.h"
+#include "interrupt.h"
+#include "log.h"
+#include "longspan/base/check.h"
+#include "longspan/data/dataset.h"
+#include "longspan/io/atomic_file.h"
+#include "longspan/io/mapped_file.h"
+#include "longspan/report/format.h"
+#include "longspan/simd/target.h"
+#include "output.h"
+#include "prepare_progress.h"
+#include "timing.h"
+
+namespace longspan::tool {
+
+namespace {
+
+struct Options {
+  std::string out = "demo", text;
+  std::vector<std::string> train;
+  std::vector<std::string> held_out;
+  bool full = false;
+  int64_t steps = 0, max_length = 0;
+};
+
+/// Part of one's own text that is held out, from its end.
+constexpr double kHeldOutPart = 0.1;
+
+/// Least bytes of a held-out text: one target block of 1,024 with some context.
+constexpr int64_t kLeastHeldOut = 2048;
+
+/// Refuses what cannot be read or is too short before anything is written.
+void check_text(const std::string& path, int64_t least) {
+  const auto size = static_cast<int64_t>(MappedFile(path).bytes().size());
+  LONGSPAN_CHECK(size >= least, "demo: '", path, "' has ", size, " bytes, at least ", least, " are needed");
+}
+
+/// A line break farther than this from the cut is not sought.
+constexpr std::size_t kLongestLine = 4096;
+
+/// Cuts `path` at the last line break before 90 % into two files of `folder`.
+void split_text(const std::string& path, const std::string& folder, Options& options) {
+  const MappedFile file(path);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  auto cut = static_cast<std::size_t>((1 - kHeldOutPart) * static_cast<double>(text.size()));
+  if (const auto line = text.rfind('\n', cut); line != std::string_view::npos && cut - line < kLongestLine)
+    cut = line + 1;
+  const auto write = [&](const std::string& name, std::string_view part) {
+    AtomicFile out(folder + "/" + name);
+    out.write(part);
+    out.commit();
+    return folder + "/" + name;
+  };
+  std::filesystem::create_directories(folder);
+  options.train = {write("train.txt", text.substr(0, cut))};
+  options.held_out = {write("held-out.txt", text.substr(cut))};
+}
+
+Dataset prepare(const Options& options, const CommonOptions& common) {
+  DatasetOptions dataset;
+  dataset.inputs = options.train;
+  dataset.held_out = options.held_out;
+  dataset.output = options.out + "/data";
+  dataset.overwrite = true;
+  PrepareProgress progress(common.quiet);
+  write_dataset(dataset, progress);
+  return Dataset(dataset.output);
+}
+
+/// Lengths that the held-out text is too short for are left out.
+void fit_lengths(DemoPlan& plan, int64_t held_out_tokens) {
+  const auto too_long = [&](int64_t length) { return length + 1024 > held_out_tokens; };
+  std::erase_if(plan.lengths, too_long);
+  std::erase_if(plan.ablation_lengths, too_long);
+}
+
+void print_tables(const DemoPlan& plan, const DemoResults& results) {
+  std::string text = "\nBits per byte on " + results.text + ", by tokens of context (trained at " +
+                     report::length_label(plan.train.length) + "):\n" +
+                     report::indent(report::to_text(quality_table(plan, results)), 2);
+  text += "\nTraining:\n" + report::indent(report::to_text(training_table(plan, results)), 2);
+  text += "\nMemory ablation, change of LAVO's bits per byte:\n" +
+          report::indent(report::to_text(memory_table(plan, results)), 2);
+  text += "\nForward + backward of the operators, times as fast as softmax:\n" +
+          report::indent(report::to_text(speed_table(plan, results)), 2) + "\n";
+  for (const Contender& contender : plan.contenders)
+    if (const auto sentence = context_sentence(plan, results, contender); !sentence.empty()) text += sentence + "\n";
+  for (const auto& sentence : {compressor_sentence(plan, results), memory_sentence(plan, results),
+                               local_sentence(plan, results), speed_sentence(plan, results), state_sentence(results)})
+    if (!sentence.empty()) text += sentence + "\n";
+  print_text(text);
+}
+
+void run_demo(Options options, const CommonOptions& common) {
+  const double start = now();
+  LONGSPAN_CHECK(!common.dtype, "demo: --dtype is not a choice here: models are compared in float32, trained with ",
+                 "bfloat16 products where the processor has them");
+  const bool own_text = !options.text.empty();
+  LONGSPAN_CHECK(own_text ? options.train.empty() && options.held_out.empty()
+                          : !options.train.empty() && !options.held_out.empty(),
+                 "demo: give either --text FILE or both --train FILES and --held-out FILE");
+  LONGSPAN_CHECK(own_text || options.held_out.size() == 1, "--held-out: expected one file, got ",
+                 options.held_out.size());
+  DemoPlan plan = make_demo_plan(options.full, options.steps, options.max_length);
+  if (common.seed)
+    for (int64_t& seed : plan.seeds) seed += static_cast<int64_t>(*common.seed);
+
+  if (own_text) {
+    check_text(options.text, 10 * kLeastHeldOut);
+  } else {
+    for (const std::string& file : options.train) check_text(file, 1);
+    check_text(options.held_out.front(), kLeastHeldOut);
+  }
+  std::error_code ignored;
+  std::filesystem::create_directories(options.out, ignored);  // what is wrong with it, writing says
+  if (own_text) split_text(options.text, options.out + "/text", options);
+  const Dataset dataset = prepare(options, common);
+  fit_lengths(plan, dataset.split("test").size());
+
+  DemoResults results;
+  results.text = own_text ? "the last tenth of " + std::filesystem::path(options.text).filename().string()
+                          : std::filesystem::path(options.held_out.front()).filename().string();
+  results.train_bytes = dataset.info("train").source_bytes;
+  results.held_out_bytes = dataset.info("test").source_bytes;
+  results.threads = at::get_num_threads();
+  results.simd = simd::active_target();
+  results.compressors = compressor_rates(options.held_out.front());
+  for (const int64_t seed : plan.seeds)
+    for (const Contender& contender : plan.contenders) {
+      const std::string folder =
+          options.out + "/models/" + contender.attention + (plan.seeds.size() > 1 ? "-" + std::to_string(seed) : "");
+      const auto model = train_contender(plan, contender, seed, dataset, folder, common, results);
+      evaluate_contender(plan, contender, seed, *model, dataset, common, results);
+      if (contender.attention == "lavo" && results.sample.empty()) draw_sample(*model, dataset, results);
+    }
+  measure_speed(plan, common, results);
+  results.seconds = now() - start;
+
+  const Json metrics = demo_metrics(plan, results);
+  save_json(options.out + "/metrics.json", metrics);
+  demo_page(plan, results).save(options.out + "/report.html");
+  if (common.json)
+    print_json(metrics);
+  else
+    print_tables(plan, results);
+}
+
+}  // namespace
+
+Action set_up_demo(CLI::App& app, const CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--out", options->out, "folder of the results (default: demo)");
+  app.add_option("--text", options->text, "a text of your own; its last tenth is held out");
+  app.add_option("--train", options->train, "text files to train on");
+  app.add_option("--held-out", options->held_out, "text file that is held out whole");
+  app.add_flag("--full", options->full, "a model of twice the width, three seeds, everything measured (hours)");
+  app.add_option("--steps", options->steps, "training steps (default: 700, with --full 1500)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--max-length", options->max_length, "measure no length beyond this")->check(CLI::PositiveNumber);
+  return [options, &common] { run_demo(*options, common); };
+}
+
+}  // namespace longspan::tool

@@ -1,0 +1,47 @@
+// What the demo trains and measures.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "longspan/models/config.h"
+#include "longspan/train/options.h"
+
+namespace longspan::tool {
+
+/// One of the models that are compared.
+struct Contender {
+  std::string attention;  ///< name in the registry
+  std::string label;      ///< for a person
+  models::ModelConfig model;
+  double learning_rate = 0;
+};
+
+struct DemoPlan {
+  bool full = false;
+  train::TrainOptions train;          ///< of every contender, learning rate apart
+  std::vector<Contender> contenders;  ///< the first one, lavo, is what the others are matched to
+  std::vector<int64_t> seeds = {0};
+
+  std::vector<int64_t> lengths;  ///< of context, ascending
+  int64_t blocks = 16;
+  std::map<std::pair<std::string, int64_t>, int64_t>
+      block_limits;  ///< (attention, length) -> fewer blocks, where they would cost too much
+  std::vector<int64_t> ablation_lengths;
+
+  int64_t speed_heads = 8, speed_head_dim = 64, speed_window = 64;  ///< r = w = speed_window
+  std::vector<int64_t> training_speed_lengths;  ///< forward + backward, every attention against softmax
+  std::vector<int64_t> forward_speed_lengths;
+  int64_t softmax_speed_limit = 0;  ///< longest forward pass measured for softmax; beyond it is extrapolated
+};
+
+/// `steps` and `longest` restrict it (0: as planned): fewer steps, no length beyond `longest`.
+DemoPlan make_demo_plan(bool full, int64_t steps, int64_t longest);
+
+/// Numbers in all parameters of a model with this configuration.
+int64_t count_parameters(const models::ModelConfig& config);
+
+}  // namespace longspan::tool

@@ -1,0 +1,33 @@
+#include "interrupt.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+namespace longspan::tool {
+
+namespace {
+
+volatile std::sig_atomic_t requested = 0;
+
+void on_signal(int) {
+  if (requested) _exit(130);
+  requested = 1;
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupt_requested() { return requested != 0; }
+
+void stop_if_interrupted() {
+  if (interrupt_requested()) throw Interrupted();
+}
+
+}  // namespace longspan::tool

@@ -1,0 +1,38 @@
+#include "run_config.h"
+
+#include "longspan/base/check.h"
+#include "settings.h"
+
+namespace longspan::tool {
+
+namespace {
+
+void merge(RunConfig& config, const Json& json, const std::string& origin) {
+  LONGSPAN_CHECK(json.is_object(), origin, ": expected an object with \"model\" and \"train\"");
+  for (const auto& [name, value] : json.items()) {
+    if (name == "model") {
+      models::merge_json(config.model, value);
+    } else if (name == "train") {
+      train::merge_json(config.train, value);
+    } else {
+      const std::string near = nearest_name(name, {"model", "train"});
+      throw InputError(str_cat(origin, ": unknown field '", name, "'",
+                               near.empty() ? "; known fields: model train" : "; did you mean '" + near + "'?"));
+    }
+  }
+}
+
+}  // namespace
+
+RunConfig read_run_config(const RunConfigSources& sources) {
+  RunConfig config;
+  if (!sources.base.is_null()) merge(config, sources.base, "--resume");
+  if (!sources.file.empty()) merge(config, load_json(sources.file), sources.file);
+  if (!sources.attention.empty()) merge(config, Json{{"model", {{"attention", sources.attention}}}}, "--attention");
+  Json settings = Json::object();
+  for (const std::string& setting : sources.settings) apply_setting(settings, setting);
+  merge(config, settings, "--set");
+  return config;
+}
+
+}  // namespace longspan::tool

@@ -1,0 +1,74 @@
+#include "settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace longspan::tool {
+
+namespace {
+
+std::pair<std::string, std::string> split_assignment(const std::string& assignment) {
+  const auto at = assignment.find('=');
+  LONGSPAN_CHECK(at != std::string::npos && at > 0, "--set: expected name=value, got '", assignment, "'");
+  return {assignment.substr(0, at), assignment.substr(at + 1)};
+}
+
+}  // namespace
+
+FieldValues parse_settings(const std::vector<std::string>& assignments) {
+  FieldValues values;
+  for (const std::string& assignment : assignments) {
+    auto [name, value] = split_assignment(assignment);
+    values[name] = value == "null" ? FieldValue() : FieldValue(std::move(value));
+  }
+  return values;
+}
+
+void apply_setting(Json& config, const std::string& assignment) {
+  const auto [path, text] = split_assignment(assignment);
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) value = text;
+  Json* at = &config;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = path.find('.', begin);
+    const std::string name = path.substr(begin, end - begin);
+    LONGSPAN_CHECK(!name.empty(), "--set: empty name in '", path, "'");
+    LONGSPAN_CHECK(at->is_object() || at->is_null(), "--set: '", path.substr(0, begin - 1),
+                   "' is a value, not a group of fields");
+    at = &(*at)[name];
+    if (end == std::string::npos) break;
+    begin = end + 1;
+  }
+  *at = std::move(value);
+}
+
+std::vector<std::string> parse_names(const std::string& flag, const std::string& text) {
+  std::vector<std::string> names;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = text.find(',', begin);
+    names.push_back(text.substr(begin, end - begin));
+    LONGSPAN_CHECK(!names.back().empty(), flag, ": expected names with commas between, got '", text, "'");
+    if (end == std::string::npos) return names;
+    begin = end + 1;
+  }
+}
+
+std::vector<int64_t> parse_lengths(const std::string& flag, const std::string& text) {
+  std::vector<int64_t> lengths;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    int64_t value = 0;
+    const auto result = std::from_chars(text.data() + begin, text.data() + end, value);
+    LONGSPAN_CHECK(result.ec == std::errc() && result.ptr == text.data() + end && value >= 1, flag,
+                   ": expected positive integers with commas between, got '", text, "'");
+    lengths.push_back(value);
+    if (end == text.size()) return lengths;
+    begin = end + 1;
+  }
+}
+
+}  // namespace longspan::tool

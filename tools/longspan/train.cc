@@ -1,0 +1,96 @@
+// longspan train: a language model on a dataset.
+#include "longspan/train/train.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "command.h"
+#include "interrupt.h"
+#include "log.h"
+#include "longspan/base/check.h"
+#include "longspan/data/dataset.h"
+#include "longspan/io/atomic_file.h"
+#include "longspan/report/format.h"
+#include "output.h"
+#include "run_config.h"
+#include "train_display.h"
+
+namespace longspan::tool {
+
+namespace {
+
+struct Options {
+  std::string dataset, out;
+  RunConfigSources config;
+  bool resume = false;
+};
+
+/// Whether there is more than what a killed run leaves before its first checkpoint.
+bool is_taken(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::exists(folder, error)) return false;
+  if (!fs::is_directory(folder, error)) return true;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (!is_unfinished(entry->path().filename().string())) return true;
+  return false;  // one that cannot be read: writing says what is wrong
+}
+
+void train(Options options, const CommonOptions& common) {
+  if (options.resume) {
+    LONGSPAN_CHECK(train::is_resumable(options.out), "--resume: there is no run to go on with in '", options.out,
+                   "' (no training.safetensors)");
+    options.config.base = train::saved_configuration(options.out);
+  } else {
+    LONGSPAN_CHECK(!is_taken(options.out), "--out: '", options.out,
+                   "' exists; give another folder, or --resume to go on with it");
+  }
+  RunConfig config = read_run_config(options.config);
+  if (common.seed) config.train.seed = static_cast<int64_t>(*common.seed);
+  if (common.dtype) {
+    LONGSPAN_CHECK(*common.dtype != "float64", "train: --dtype float64 is not supported; use float32 or bfloat16");
+    config.train.autocast = *common.dtype == "bfloat16" ? train::Autocast::bf16 : train::Autocast::none;
+  }
+  const Dataset dataset(options.dataset);
+  LONGSPAN_CHECK(config.model.vocabulary == dataset.vocabulary(), "model: vocabulary is ", config.model.vocabulary,
+                 " but the dataset '", options.dataset, "' has ", dataset.vocabulary(), " tokens");
+  models::validate(config.model);
+
+  const SplitInfo& info = dataset.info("train");
+  const double bytes_per_token = static_cast<double>(info.source_bytes) / static_cast<double>(info.tokens);
+  train::Trainer trainer(train::make_model(config.model, config.train.seed), dataset.split("train"),
+                         dataset.has("valid") ? &dataset.split("valid") : nullptr, config.train);
+  if (options.resume)
+    for (const std::string& warning : trainer.resume(options.out)) log_info("warning: " + warning);
+  if (trainer.done())
+    log_info(str_cat("the run in '", options.out, "' is finished: all ", config.train.steps,
+                     " steps are done; --set train.steps=N goes on to more"));
+
+  TrainDisplay display(TrainDisplay::Options{config.train.steps, bytes_per_token, common.json, common.quiet, "train"});
+  const bool done = trainer.run(display, options.out, &dataset.tokenizer());
+  display.finish();
+  if (!done) {
+    log_info(str_cat("stopped after step ", trainer.steps_done(), " of ", config.train.steps,
+                     "; checkpoint written, go on with --resume"));
+    throw Interrupted();
+  }
+  if (!common.json) print_text(display.summary(options.out, trainer.model().parameter_count()));
+}
+
+}  // namespace
+
+Action set_up_train(CLI::App& app, const CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  app.add_option("dataset", options->dataset, "folder written by longspan prepare")->required();
+  app.add_option("--out", options->out, "folder of the model")->required();
+  app.add_option("--config", options->config.file, "JSON file with \"model\" and \"train\"");
+  app.add_option("--attention", options->config.attention, "name of the attention (default: lavo)");
+  app.add_option("--set", options->config.settings,
+                 "path.to.field=value, such as train.steps=300 or model.attention_options.r=32 (may be repeated)");
+  app.add_flag("--resume", options->resume, "go on from the checkpoint in --out");
+  return [options, &common] { train(*options, common); };
+}
+
+}  // namespace longspan::tool
