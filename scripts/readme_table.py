@@ -36,20 +36,29 @@ def cell(table, name, key, form):
     return "–" if value is None else form(value)
 
 
+def quality(metrics, name, length):
+    """Bits per byte, with the number of target blocks where it is not the most that any cell has."""
+    blocks = metrics["blocks"]
+    value = cell(metrics["bits_per_byte"], name, length, lambda x: "%.3f" % x)
+    count, most = blocks.get(name, {}).get(length), max(n for row in blocks.values() for n in row.values())
+    return value if count in (None, most) else "%s (%d blocks of %d)" % (value, count, most)
+
+
 def table_of(metrics):
     """Markdown lines: one row an attention, quality with short and long context, speed and state at the longest length."""
     bits, speed, state = metrics["bits_per_byte"], metrics["speedup_forward_backward"], metrics["state_bytes"]
     lengths = sorted({length for row in bits.values() for length in row}, key=int)
     short, long = lengths[0], lengths[-1]
     timed = max((length for row in speed.values() for length in row), key=int)
-    header = ["attention", "bits per byte, %s context" % length_label(short), "%s context" % length_label(long),
+    contexts = [short] if short == long else [short, long]
+    header = ["attention", *("bits per byte, %s context" % length_label(length) for length in contexts),
               "forward + backward at n = %s, against softmax" % length_label(timed),
               "state after %s tokens" % length_label(long)]
     lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
     for name in bits:
         fast = "1" if name == "softmax" else cell(speed, name, timed, lambda x: "%.1f times as fast" % x)
         lines.append("| " + " | ".join([
-            name, cell(bits, name, short, lambda x: "%.3f" % x), cell(bits, name, long, lambda x: "%.3f" % x), fast,
+            name, *(quality(metrics, name, length) for length in contexts), fast,
             cell(state, name, long, lambda x: amount(x, 1024, [" B", " KiB", " MiB"]))]) + " |")
     held_out, machine = metrics["held_out"], metrics["machine"]
     packers = ", ".join("`%s` %.2f" % item for item in metrics.get("compressors", {}).items())

@@ -43,7 +43,7 @@ class LanguageModel : public torch::nn::Module {
 
   const ModelConfig& config() const { return config_; }
 
-  /// tokens [B, N] int64 -> hidden states after the final norm [B, N, E]. InputError for a token outside the vocabulary
+  /// tokens [B, N] int64 -> hidden states after the final norm [B, N, E]. InputError for a token outside the vocabulary,
   /// a mask that does not fit the tokens, or more valid tokens than learned positions.
   at::Tensor hidden(const at::Tensor& tokens, const TokenInputs& inputs = {});
 

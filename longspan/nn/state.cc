@@ -121,14 +121,18 @@ void check_state(const std::string& method, const State& state, const StateLayou
     LONGSPAN_CHECK(entry.dtype ? t.scalar_type() == *entry.dtype : t.is_floating_point(), method, ": state tensor ",
                    name, " must be ", entry.dtype ? c10::toString(*entry.dtype) : "of a floating dtype", ", got ",
                    t.scalar_type());
-    const bool integer = !t.is_floating_point();
-    const at::Device home = integer ? at::Device(at::kCPU) : device;
+    const at::Device home = t.is_floating_point() ? device : at::Device(at::kCPU);
     LONGSPAN_CHECK(t.device() == home, method, ": state tensor ", name, " must be on ", home.str(), ", got ",
                    t.device().str());
     LONGSPAN_CHECK(t.size(0) == state.batch(), method, ": state tensor ", name, " must have the batch of the others, ",
                    state.batch(), ", got ", t.size(0));
-    LONGSPAN_CHECK(!integer || t.numel() == 0 || t.min().item<int64_t>() >= 0, method, ": state tensor ", name,
-                   " must be at least 0, got ", t.min().item<int64_t>());
+    if (t.scalar_type() == at::kLong) {
+      const at::Tensor counts = t.contiguous();
+      for (int64_t i = 0; i < counts.numel(); ++i) {
+        const int64_t count = counts.const_data_ptr<int64_t>()[i];
+        LONGSPAN_CHECK(count >= 0, method, ": state tensor ", name, " must be at least 0, got ", count);
+      }
+    }
   }
 }
 

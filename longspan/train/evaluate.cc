@@ -43,7 +43,7 @@ ContextEvaluation::ContextEvaluation(models::LanguageModel& model, const TokenFi
                  options_.piece);
   LONGSPAN_CHECK(tokens.vocabulary() == model.config().vocabulary, tokens.path(), ": the data have a vocabulary of ",
                  tokens.vocabulary(), ", the model ", model.config().vocabulary);
-  LONGSPAN_CHECK(tokens.size() > longest, "evaluate: length ", longest, " needs ", longest + 1, " tokens, but ",
+  LONGSPAN_CHECK(tokens.size() > longest, "evaluate: length ", longest, " needs ", static_cast<uint64_t>(longest) + 1, " tokens, but ",
                  tokens.path(), " has ", tokens.size());
   // Blocks may begin from `first` to `last`.
   const int64_t last = tokens.size() - 1 - kTargetBlock;

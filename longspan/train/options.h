@@ -42,8 +42,7 @@ void merge_json(TrainOptions& options, const Json& json);
 
 /// Learning rate of step 1, 2, ..., steps: linear to learning_rate at step `warmup`, then a cosine that reaches
 /// min_lr_ratio * learning_rate at the last step. With warmup >= steps there is no cosine: the run ends at
-/// learning_rate
-/// * steps / warmup.
+/// learning_rate * steps / warmup.
 double learning_rate(const TrainOptions& options, int64_t step);
 
 }  // namespace longspan::train

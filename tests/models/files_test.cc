@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "longspan/models/model_files.h"
 #include "longspan/models/model_state.h"
 #include "longspan/models/tensor_files.h"
@@ -128,6 +130,73 @@ TEST_F(ModelFiles, AStateOfAnotherModelOrADamagedOneIsRefused) {
   EXPECT_NE(error_of([&] { load_state(weights(), *model_); }), "") << "a model is not a state";
   put("state", content);
   EXPECT_EQ(load_state(path("state"), *model_).batch(), 1);
+}
+
+TEST_F(ModelFiles, AStateWithAFittingFingerprintIsStillChecked) {
+  ModelState state = model_->begin(2);
+  model_->extend(state, random_tokens(2, 9, 256));
+  save_state(path("state"), *model_, state);
+  NamedTensors written;
+  std::map<std::string, std::string> metadata;
+  {
+    const SafetensorsFile file(path("state"));
+    for (const auto& [name, info] : file.tensors()) written[name] = read_tensor(file, name);
+    metadata = file.metadata();
+  }
+  const auto changed = [&](const std::function<void(NamedTensors&)>& change) {
+    NamedTensors tensors = written;
+    change(tensors);
+    metadata["fingerprint"] = fingerprint(tensors);
+    write_tensors(path("hostile"), tensors, metadata);
+    return error_of([&] { load_state(path("hostile"), *model_); });
+  };
+  EXPECT_EQ(changed([](NamedTensors&) {}), "");
+  const std::string begin = path("hostile") + ": tensor '";
+  for (const char* name : {"x", "", "layers.", "layers.x.count", "layers.99999999999999999999.count", "layers.2.count"})
+    EXPECT_EQ(changed([&](NamedTensors& t) { t[name] = torch::zeros({2}); }),
+              begin + name + "' is not part of the state");
+  EXPECT_EQ(changed([](NamedTensors& t) {
+              t["positions"] = torch::tensor({-1, 3});
+            }),
+            begin + "positions' must count from 0 to 2^53");
+  EXPECT_EQ(changed([](NamedTensors& t) { t["positions"] = torch::full({2}, INT64_MAX, torch::kLong); }),
+            begin + "positions' must count from 0 to 2^53");
+  EXPECT_EQ(changed([](NamedTensors& t) { t["positions"] = torch::zeros({}, torch::kLong); }),
+            path("hostile") + ": positions must be [batch], got []");
+  for (const auto& [name, tensor] : written) {
+    EXPECT_EQ(changed([&](NamedTensors& t) { t.erase(name); }), begin + name + "' is missing");
+    EXPECT_NE(changed([&](NamedTensors& t) { t[name] = tensor.narrow(0, 0, 1); }), "") << name;
+    EXPECT_NE(changed([&](NamedTensors& t) { t[name] = tensor.unsqueeze(-1); }), "") << name;
+    EXPECT_EQ(changed([&](NamedTensors& t) { t[name] = tensor.to(torch::kShort); }).rfind(begin + name, 0), 0u);
+    if (tensor.dim() > 1) {
+      EXPECT_NE(changed([&](NamedTensors& t) { t[name] = torch::cat({tensor, tensor}, -1); }), "") << name;
+    }
+  }
+}
+
+TEST_F(ModelFiles, ACacheMayGrowButMustFitItsCounts) {
+  config_ = small_config("softmax");
+  LanguageModel reader(config_);
+  ModelState state = reader.begin(2);
+  reader.extend(state, random_tokens(2, 9));
+  EXPECT_EQ(state.layers[1].at("keys").size(2), 9);
+  const auto after = [&](const std::function<void(ModelState&)>& change) {
+    ModelState changed = state.clone();
+    change(changed);
+    save_state(path("state"), reader, changed);
+    return error_of([&] { load_state(path("state"), reader); });
+  };
+  const std::string begin = path("state") + ": tensor 'layers.1.count' ";
+  EXPECT_EQ(after([](ModelState&) {}), "");
+  const auto counts = [](int64_t a, int64_t b) {
+    return [a, b](ModelState& s) { s.layers[1].set("count", torch::tensor({a, b})); };
+  };
+  EXPECT_EQ(after(counts(9, 8)), begin + "must equal positions");
+  EXPECT_EQ(after(counts(9, 10)), begin + "must equal positions");
+  EXPECT_EQ(after(counts(9, -1)), begin + "must count from 0 to 2^53");
+  EXPECT_NE(after([](ModelState& s) { s.layers[1].set("keys", s.layers[1].at("keys").narrow(3, 0, 4)); }), "");
+  EXPECT_EQ(after([](ModelState& s) { s.layers[1].set("keys", s.layers[1].at("keys").to(torch::kBFloat16)); }), "")
+      << "as autocast leaves it";
 }
 
 TEST_F(ModelFiles, RowsOfAStateCanBeReorderedAndRepeated) {

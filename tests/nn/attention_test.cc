@@ -233,24 +233,5 @@ TEST(Attention, RefusesForeignStates) {
   refused(*cross, softmax->begin(2), "lavo: state must hold features, got count, keys, values");
 }
 
-// Without values: only devices and shapes are at stake, which must fit the operators' rules off the CPU too.
-TEST_P(EveryMethod, StreamsOffTheCpu) {
-  const auto module = make(GetParam(), Pattern::causal_self, small(GetParam()));
-  module->to(at::Device(at::kMeta));
-  const at::Tensor x = at::empty({2, 5, 16}, float64().device(at::kMeta));
-  State state = module->begin(2);
-  EXPECT_EQ(module->extend(state, x).sizes(), x.sizes());
-  const at::Tensor y = module->extend(state, x);
-  EXPECT_TRUE(y.is_meta());
-  EXPECT_TRUE(state.at("count").equal(at::tensor({10, 10}, at::kLong)));
-
-  if (GetParam() == "local") return;
-  const auto cross =
-      make(GetParam(), Pattern::causal_cross, GetParam() == "lavo" ? FieldValues{{"r", int64_t{4}}} : FieldValues{});
-  cross->to(at::Device(at::kMeta));
-  State source = cross->begin(x);
-  EXPECT_EQ(cross->extend(source, x).sizes(), x.sizes());
-}
-
 }  // namespace
 }  // namespace longspan::nn

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "longspan/train/evaluation_mode.h"
 #include "tests/models/small_models.h"
 #include "tests/train/token_files.h"
 
@@ -21,6 +22,25 @@ double directly(models::LanguageModel& model, const TokenFile& tokens, int64_t o
   const at::Tensor logits = model.logits(model.hidden(window.narrow(1, 0, length)))[0].narrow(0, length - 1024, 1024);
   const at::Tensor targets = window[0].narrow(0, length + 1 - 1024, 1024);
   return -torch::log_softmax(logits, -1).gather(1, targets.unsqueeze(1)).mean().item<double>() / std::log(2.0);
+}
+
+/// How far two ways to bits per token may be apart in float64. A logit adds E products of a hidden state, itself off by
+/// hidden_bound, and a row of the head. The loss is the logarithm of a sum of V exponentials less one logit: what is
+/// off in all logits comes through at most twice, and the two sums (V, then 1,024 losses) add their own rounding.
+double bits_bound(const models::LanguageModel& model, int64_t length) {
+  const models::NamedTensors weights = model.weights();
+  const auto largest = [](const at::Tensor& t) { return t.abs().max().item<double>(); };
+  const auto& config = model.config();
+  const double width = static_cast<double>(config.width);
+  // What a norm puts out, before its weight and bias, has the length sqrt(E).
+  const double hidden = std::sqrt(width) * largest(weights.at("norm.weight")) + largest(weights.at("norm.bias"));
+  const double row = largest(weights.at("embedding").abs().sum(1));
+  const double logit = row * hidden;
+  const double logit_error =
+      row * models::hidden_bound(config, length, hidden) + testing::sum_bound<double>(config.width) * logit;
+  const double loss = 2 * logit + std::log(static_cast<double>(config.vocabulary));
+  const double loss_error = 2 * logit_error + testing::sum_bound<double>(config.vocabulary + 1024) * loss;
+  return 2 * loss_error / std::log(2.0);  // either way has it
 }
 
 class Evaluate : public TokenFiles, public ::testing::WithParamInterface<std::string> {};
@@ -42,11 +62,10 @@ TEST_P(Evaluate, EqualsTheDirectComputation) {
     double mean = 0;
     for (std::size_t block = 0; block < 3; ++block) {
       const double expected = directly(*model, data, evaluation.target_offsets()[block], length);
-      // Losses are sums over the hidden state's rounding, float64.
-      EXPECT_NEAR(result.block_bits[block], expected, 1e2 * models::hidden_bound(model->config(), length, 1));
+      EXPECT_NEAR(result.block_bits[block], expected, bits_bound(*model, length));
       mean += expected / 3;
     }
-    EXPECT_NEAR(result.bits_per_byte, mean, 1e2 * models::hidden_bound(model->config(), length, 1));
+    EXPECT_NEAR(result.bits_per_byte, mean, bits_bound(*model, length));
   }
 }
 
@@ -59,7 +78,7 @@ TEST_P(Evaluate, FewerBlocksAreChosenAmongTheSame) {
   EXPECT_EQ(evaluation.target_offsets().size(), 7u) << "without overlap";
   const ContextResult all = evaluation.run(1024), two = evaluation.run(1024, 2);
   EXPECT_EQ(two.block_offsets, (std::vector<int64_t>{all.block_offsets.front(), all.block_offsets.back()}));
-  EXPECT_NEAR(two.block_bits[1], all.block_bits[6], 1e2 * models::hidden_bound(model->config(), 1024, 1));
+  EXPECT_NEAR(two.block_bits[1], all.block_bits[6], bits_bound(*model, 1024));
   EXPECT_EQ(two.blocks, 2);
 }
 
@@ -94,6 +113,33 @@ TEST_F(EvaluateEdges, LengthsThatDoNotFitNameBothNumbers) {
   ContextEvaluation exact(*model, data, 2999);
   EXPECT_EQ(exact.target_offsets(), std::vector<int64_t>{1975});
   EXPECT_NE(error_of([&] { exact.run(3000); }), "");
+}
+
+TEST_F(EvaluateEdges, ALossThatIsNotFiniteIsNoResult) {
+  const auto model = small_model(small_config());
+  const TokenFile data = tokens("data", 3000);
+  ContextEvaluation evaluation(*model, data, 1024);
+  {
+    torch::NoGradGuard no_grad;
+    model->named_parameters()["blocks.0.feed_forward.up.bias"][0] = NAN;
+  }
+  EXPECT_EQ(error_of<RunError>([&] { evaluation.run(1024); }),
+            str_cat("evaluate: the loss is not finite on the block at ", evaluation.target_offsets().front(),
+                    " with length 1024"));
+}
+
+TEST_F(EvaluateEdges, EveryModuleIsInItsOwnModeAfterwards) {
+  const auto model = small_model(small_config());
+  model->train();
+  const auto parts = model->modules();
+  parts[2]->eval();  // one inside, with its parts
+  std::vector<bool> before;
+  for (const auto& part : parts) before.push_back(part->is_training());
+  {
+    EvaluationMode evaluation(*model);
+    for (const auto& part : parts) EXPECT_FALSE(part->is_training()) << part->name();
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(parts[i]->is_training(), before[i]) << parts[i]->name();
 }
 
 TEST_F(EvaluateEdges, BytesPerTokenDivideTheBits) {

@@ -1,5 +1,6 @@
 #include "longspan/train/sums.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,6 +34,19 @@ TEST(Sums, BitsDoNotDependOnLayoutOrThreads) {
   const double one = ordered_sum(values);
   EXPECT_EQ(ordered_sum(values.t().contiguous().t()), one);
   EXPECT_EQ(ordered_sum(values.flatten()), one);
+
+  // Large enough for torch to share it out among threads.
+  const at::Tensor many = torch::randn({1 << 20});
+  const int before = at::get_num_threads();
+  std::vector<double> sums, squares;
+  for (const int threads : {1, 2}) {
+    at::set_num_threads(threads);
+    sums.push_back(ordered_sum(many));
+    squares.push_back(ordered_sum_of_squares(many));
+  }
+  at::set_num_threads(before);
+  EXPECT_EQ(sums[0], sums[1]);
+  EXPECT_EQ(squares[0], squares[1]);
 }
 
 }  // namespace

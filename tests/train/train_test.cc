@@ -162,6 +162,37 @@ TEST_F(TrainFiles, RefusesCheckpointsThatDoNotFit) {
   EXPECT_EQ(warnings[1], "resume: options changed: learning_rate 0.01 -> 0.005");
 }
 
+TEST_F(TrainFiles, ASaveCutShortAfterItsFirstFileResumes) {
+  const TokenFile train = tokens("train", 3000);
+  const Letters letters;
+  Trainer trainer(make_model(config(), 3), train, nullptr, small_options(4));
+  trainer.step();
+  EXPECT_FALSE(is_resumable(path("checkpoint")));
+  // The first of the other files cannot be written.
+  std::filesystem::create_directories(path("checkpoint/config.json"));
+  EXPECT_NE(error_of([&] { trainer.save(path("checkpoint"), letters); }), "");
+  EXPECT_FALSE(std::filesystem::exists(path("checkpoint/model.safetensors")));
+
+  ASSERT_TRUE(is_resumable(path("checkpoint")));
+  const Json saved = saved_configuration(path("checkpoint"));
+  EXPECT_TRUE(models::config_from_json(saved["model"]) == config());
+  EXPECT_EQ(saved["train"], to_json(small_options(4)));
+  Trainer resumed(make_model(config(), 99), train, nullptr, small_options(4));
+  EXPECT_TRUE(resumed.resume(path("checkpoint")).empty());
+  EXPECT_EQ(resumed.steps_done(), 1);
+  EXPECT_EQ(resumed.model().identity(), trainer.model().identity());
+}
+
+TEST_F(TrainFiles, AValidationLossThatIsNotFiniteIsNoResult) {
+  const TokenFile train = tokens("train", 3000), valid = tokens("valid", 200, 2);
+  Trainer trainer(make_model(config(), 3), train, &valid, small_options(4));
+  {
+    torch::NoGradGuard no_grad;
+    trainer.model().named_parameters()["blocks.0.feed_forward.up.bias"][0] = NAN;
+  }
+  EXPECT_EQ(error_of<RunError>([&] { trainer.validate(); }), "train: the validation loss is not finite at step 0");
+}
+
 TEST_F(TrainFiles, ALossThatIsNotFiniteEndsTheRunBeforeTheUpdate) {
   const TokenFile train = tokens("train", 3000);
   Trainer trainer(make_model(config(), 3), train, nullptr, small_options(4));
@@ -174,6 +205,70 @@ TEST_F(TrainFiles, ALossThatIsNotFiniteEndsTheRunBeforeTheUpdate) {
   EXPECT_EQ(error_of<RunError>([&] { trainer.step(); }), "train: the loss is not finite at step 2");
   EXPECT_EQ(trainer.steps_done(), 1);
   EXPECT_EQ(trainer.model().identity(), before);
+}
+
+TEST_F(TrainFiles, AFinishedRunIsSavedOnceMore) {
+  const TokenFile train = tokens("train", 3000), valid = tokens("valid", 200, 2);
+  const Letters letters;
+  Log first, second;
+  Trainer trainer(make_model(config(), 3), train, &valid, small_options(2));
+  EXPECT_TRUE(trainer.run(first, path("checkpoint"), &letters));
+  std::filesystem::remove(path("checkpoint/model.safetensors"));  // as if interrupted before it
+
+  Trainer resumed(make_model(config(), 99), train, &valid, small_options(2));
+  resumed.resume(path("checkpoint"));
+  EXPECT_TRUE(resumed.done());
+  EXPECT_TRUE(resumed.run(second, path("checkpoint"), &letters));
+  EXPECT_TRUE(second.steps.empty());
+  EXPECT_EQ(second.checkpoints, std::vector<int64_t>{2});
+  ASSERT_EQ(second.validations.size(), 1u);
+  EXPECT_EQ(second.validations[0].loss, first.validations[0].loss);
+  EXPECT_TRUE(std::filesystem::exists(path("checkpoint/model.safetensors")));
+}
+
+TEST_F(TrainFiles, AFolderThatCannotBeWrittenIsFoundBeforeTheFirstStep) {
+  const TokenFile train = tokens("train", 3000);
+  const Letters letters;
+  Trainer trainer(make_model(config(), 3), train, nullptr, small_options(2));
+  Log log;
+  const std::string folder = path("train/model");  // `train` is a file
+  EXPECT_EQ(error_of<RunError>([&] { trainer.run(log, folder, &letters); }),
+            folder + ": cannot be created: Not a directory");
+  EXPECT_EQ(trainer.steps_done(), 0);
+}
+
+TEST_F(TrainFiles, HostileConfigurationsAreOneLine) {
+  const TokenFile train = tokens("train", 3000);
+  const Letters letters;
+  Trainer trainer(make_model(config(), 3), train, nullptr, small_options(2));
+  trainer.step();
+  trainer.save(path("checkpoint"), letters);
+  const std::string file = path("checkpoint/training.safetensors");
+  std::map<std::string, std::string> metadata;
+  models::NamedTensors content;
+  {
+    const SafetensorsFile good(file);
+    metadata = good.metadata();
+    for (const auto& [name, info] : good.tensors()) content[name] = models::read_tensor(good, name);
+  }
+  const auto refusal = [&](const std::string& key, const std::string& value) {
+    auto changed = metadata;
+    changed[key] = value;
+    if (value.empty()) changed.erase(key);
+    models::write_tensors(file, content, changed);
+    return error_of([&] { trainer.resume(path("checkpoint")); });
+  };
+  EXPECT_EQ(refusal("step", "1"), "");
+  EXPECT_EQ(refusal("step", "-1"), file + ": step must be a count, got '-1'");
+  EXPECT_EQ(refusal("step", "1x"), file + ": step must be a count, got '1x'");
+  EXPECT_EQ(refusal("step", "9223372036854775808"), file + ": step must be a count, got '9223372036854775808'");
+  EXPECT_EQ(refusal("model", "[]"), file + ": model must be an object, got array");
+  EXPECT_EQ(error_of([&] { saved_configuration(path("checkpoint")); }), file + ": model must be an object, got array");
+  EXPECT_EQ(refusal("train", "3"), file + ": train must be an object, got number");
+  EXPECT_EQ(refusal("format", "else"), file + ": expected format longspan.training.1, got else");
+  for (const char* key : {"format", "step", "threads", "train_tokens", "model", "train", "fingerprint"})
+    EXPECT_EQ(refusal(key, ""), file + ": has no '" + key + "' in its metadata");
+  EXPECT_EQ(trainer.steps_done(), 1);
 }
 
 TEST_F(TrainFiles, WrongInputIsRefused) {

@@ -106,6 +106,7 @@ void print_tables(const DemoPlan& plan, const DemoResults& results) {
 
 void run_demo(Options options, const CommonOptions& common) {
   const double start = now();
+  LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
   LONGSPAN_CHECK(!common.dtype, "demo: --dtype is not a choice here: models are compared in float32, trained with ",
                  "bfloat16 products where the processor has them");
   const bool own_text = !options.text.empty();
@@ -124,8 +125,9 @@ void run_demo(Options options, const CommonOptions& common) {
     for (const std::string& file : options.train) check_text(file, 1);
     check_text(options.held_out.front(), kLeastHeldOut);
   }
-  std::error_code ignored;
-  std::filesystem::create_directories(options.out, ignored);  // what is wrong with it, writing says
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  LONGSPAN_CHECK(!error, "--out: '", options.out, "' cannot be made: ", error.message());
   if (own_text) split_text(options.text, options.out + "/text", options);
   const Dataset dataset = prepare(options, common);
   fit_lengths(plan, dataset.split("test").size());
@@ -168,8 +170,8 @@ Action set_up_demo(CLI::App& app, const CommonOptions& common) {
   app.add_option("--held-out", options->held_out, "text file that is held out whole");
   app.add_flag("--full", options->full, "a model of twice the width, three seeds, everything measured (hours)");
   app.add_option("--steps", options->steps, "training steps (default: 700, with --full 1500)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--max-length", options->max_length, "measure no length beyond this")->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--max-length", options->max_length, "measure no length beyond this")->check(CLI::Range(1024, 1 << 30));
   return [options, &common] { run_demo(*options, common); };
 }
 

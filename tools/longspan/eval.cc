@@ -27,22 +27,27 @@ struct Options {
 };
 
 /// {"65536=4"} -> {65536: 4}
-std::map<int64_t, int64_t> parse_limits(const std::vector<std::string>& limits) {
+std::map<int64_t, int64_t> parse_limits(const std::vector<std::string>& limits, const std::vector<int64_t>& lengths) {
   std::map<int64_t, int64_t> out;
   for (const std::string& limit : limits) {
     const auto at = limit.find('=');
     LONGSPAN_CHECK(at != std::string::npos, "--limit: expected length=blocks, got '", limit, "'");
-    out[parse_lengths("--limit", limit.substr(0, at)).front()] = parse_lengths("--limit", limit.substr(at + 1)).front();
+    const auto length = parse_lengths("--limit", limit.substr(0, at)), blocks = parse_lengths("--limit", limit.substr(at + 1));
+    LONGSPAN_CHECK(length.size() == 1 && blocks.size() == 1, "--limit: expected one length and one number, got '", limit,
+                   "'");
+    LONGSPAN_CHECK(std::find(lengths.begin(), lengths.end(), length.front()) != lengths.end(),
+                   "--limit: expected one of --lengths, got ", length.front());
+    out[length.front()] = blocks.front();
   }
   return out;
 }
 
 void evaluate(Options options, const CommonOptions& common) {
   const auto lengths = parse_lengths("--lengths", options.lengths);
-  const auto limits = parse_limits(options.limits);
+  const auto limits = parse_limits(options.limits, lengths);
   if (!options.ablate.empty()) {
     const auto at = options.ablate.find('=');
-    LONGSPAN_CHECK(at != std::string::npos, "--ablate: expected part=way, such as memory=zero, got '", options.ablate,
+    LONGSPAN_CHECK(at != std::string::npos && at > 0 && at + 1 < options.ablate.size(), "--ablate: expected part=way, such as memory=zero, got '", options.ablate,
                    "'");
     options.evaluate.ablate_part = options.ablate.substr(0, at);
     options.evaluate.ablate_way = options.ablate.substr(at + 1);

@@ -22,6 +22,9 @@ void catch_interrupts() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A closed pipe or a file over its limit is then an error of the write that meets it, with a message and a status.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 bool interrupt_requested() { return requested != 0; }

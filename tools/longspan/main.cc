@@ -34,7 +34,8 @@ void add_common_flags(CLI::App& app, CommonOptions& common) {
   const auto group = [](CLI::Option* option) { option->group("Common flags"); };
   group(app.add_option("--threads", common.threads, "threads (default: the machine's cores)")
             ->check(CLI::Range(1, 4096)));
-  group(app.add_option("--seed", common.seed, "seed of everything random (default: 0)"));
+  group(app.add_option("--seed", common.seed, "seed of everything random, 0 to 2^53 (default: 0)")
+            ->check(CLI::Range(int64_t{0}, int64_t{1} << 53)));
   group(app.add_option("--dtype", common.dtype, "number format")
             ->check(CLI::IsMember({"float32", "float64", "bfloat16"})));
   group(app.add_option("--device", common.device, "device: cpu")->check(CLI::IsMember({"cpu"})));

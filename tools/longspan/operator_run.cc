@@ -32,6 +32,8 @@ OperatorRun::OperatorRun(nn::AttentionPtr attention, const OperatorShape& shape,
   torch::manual_seed(seed);
   const bool differentiate = pass == Pass::forward_backward;
   const auto options = at::TensorOptions().dtype(shape.dtype);
+  LONGSPAN_CHECK(!shape.layer || !nn::is_cross(attention_->pattern()),
+                 "--layer: a layer is measured in the self patterns, got ", nn::to_string(attention_->pattern()));
   if (shape.layer) {
     inputs_ = {at::randn({shape.batch, shape.length, shape.heads * shape.head_dim}, options)};
   } else {

@@ -39,6 +39,7 @@ bool is_taken(const std::string& folder) {
 }
 
 void train(Options options, const CommonOptions& common) {
+  LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
   if (options.resume) {
     LONGSPAN_CHECK(train::is_resumable(options.out), "--resume: there is no run to go on with in '", options.out,
                    "' (no training.safetensors)");

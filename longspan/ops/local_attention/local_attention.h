@@ -21,8 +21,9 @@ namespace longspan::ops {
 /// Packed sequences: B = 1 and `cu_seqlens` [S + 1] (int64 or int32, CPU, ascending from 0 to N), `cu_seqlens_k` for
 /// the keys where they differ. Kernels for float32 and float64 on the CPU (bfloat16 and float16 under autocast are
 /// computed in float32); any strides. `backend`: "auto" (the kernel where there is one, else the composed form),
-/// "kernel", "reference" (the composed form: quadratic, any device and dtype). Differentiable once. Errors:
-/// c10::ValueError (ValueError in Python) with one line "local_attention: <argument>: expected ..., got ...".
+/// "kernel", "reference" (the composed form: quadratic, any device and dtype); backend_log.h tells which one ran.
+/// Differentiable once. Errors: c10::ValueError (ValueError in Python) with one line
+/// "local_attention: <argument>: expected ..., got ...".
 at::Tensor local_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            const std::optional<at::Tensor>& table, int64_t reach_left, int64_t reach_right,
                            std::optional<double> scale = std::nullopt,

@@ -162,8 +162,7 @@ std::string memory_sentence(const DemoPlan& plan, const DemoResults& results) {
   if (std::abs(largest) < kMeaningful)
     text += str_cat(" That is below the ", fixed(kMeaningful, 2),
                     " under which differences mean nothing with one seed: in this run nothing shows that the memory "
-                    "contributed to the quality. What LAVO does here, "
-                    "its local window does.");
+                    "contributed to the quality.");
   else if (largest > 0)
     text +=
         str_cat(" The memory contributed in this run", plan.seeds.size() > 1 ? "." : ", as far as one seed can tell.");

@@ -21,7 +21,7 @@ report::Table quality_table(const DemoPlan& plan, const DemoResults& results) {
       std::string text = cell ? report::fixed(cell->mean, 3) : "-";
       if (cell && cell->seeds > 1)
         text += " (" + report::fixed(cell->lowest, 3) + " to " + report::fixed(cell->highest, 3) + ")";
-      if (cell && plan.block_limits.contains({contender.attention, length}))
+      if (cell && cell->blocks != plan.blocks)
         text += " on " + std::to_string(cell->blocks) + " blocks";
       row.push_back(text);
     }
@@ -51,7 +51,7 @@ report::Table memory_table(const DemoPlan& plan, const DemoResults& results) {
   table.columns = {{"LAVO's memory"}};
   for (const int64_t length : plan.ablation_lengths) table.columns.push_back({report::length_label(length), true});
   const std::pair<const char*, const char*> ways[] = {
-      {"zero", "set to zero"}, {"mean", "all slots weighted alike"}, {"swap", "taken from another text"}};
+      {"zero", "set to zero"}, {"mean", "all slots weighted alike"}, {"swap", "taken from another place of the text"}};
   for (const auto& [way, meaning] : ways) {
     std::vector<std::string> row = {meaning};
     for (const int64_t length : plan.ablation_lengths) {
