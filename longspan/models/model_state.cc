@@ -62,13 +62,13 @@ void check_layout(const SafetensorsFile& file, const NamedTensors& first) {
 /// Counters: every layer has read what the model has.
 void check_counts(const std::string& path, const NamedTensors& tensors) {
   const at::Tensor& positions = tensors.at(kPositions);
-  for (const auto& [name, tensor] : tensors) {
-    if (tensor.scalar_type() != at::kLong) continue;
-    LONGSPAN_CHECK(tensor.ge(0).all().item<bool>() && tensor.le(kMostTokens).all().item<bool>(), path, ": tensor '",
-                   name, "' must count from 0 to 2^53");
+  for (const auto& [name, tensor] : tensors)
+    LONGSPAN_CHECK(tensor.scalar_type() != at::kLong ||
+                       (tensor.ge(0).all().item<bool>() && tensor.le(kMostTokens).all().item<bool>()),
+                   path, ": tensor '", name, "' must count from 0 to 2^53");
+  for (const auto& [name, tensor] : tensors)
     LONGSPAN_CHECK(!name.ends_with(".count") || tensor.equal(positions), path, ": tensor '", name,
                    "' must equal positions");
-  }
 }
 
 }  // namespace
