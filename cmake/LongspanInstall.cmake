@@ -11,13 +11,18 @@ foreach(header IN LISTS public_headers)
 endforeach()
 
 # Libraries beside the program are found wherever the prefix is moved to; LibTorch where it was at build time.
+# (CMake's link path would leave out a LibTorch inside the source folder, where set-up makes .venv.)
+if(LONGSPAN_TORCH)
+  find_library(LONGSPAN_TORCH_CPU torch_cpu PATHS ${TORCH_INSTALL_PREFIX}/lib ${longspan_torch_root}/lib NO_DEFAULT_PATH REQUIRED)
+  cmake_path(GET LONGSPAN_TORCH_CPU PARENT_PATH longspan_torch_libraries)
+endif()
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 
 install(TARGETS longspan_core EXPORT longspanCoreTargets)
 install(EXPORT longspanCoreTargets NAMESPACE longspan:: DESTINATION ${package_dir})
 
 if(LONGSPAN_TORCH)
-  set_target_properties(longspan PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(longspan PROPERTIES INSTALL_RPATH "$ORIGIN;${longspan_torch_libraries}")
   install(TARGETS longspan EXPORT longspanTargets)
   if(TARGET longspan_testing_properties)
     # The property harness, for attentions of the user's own: longspan::testing_properties.
@@ -30,7 +35,7 @@ endif()
 
 if(TARGET longspan_program)
   set_target_properties(longspan_program PROPERTIES
-    INSTALL_RPATH "$ORIGIN/${bin_to_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
+    INSTALL_RPATH "$ORIGIN/${bin_to_lib};${longspan_torch_libraries}")
   install(TARGETS longspan_program)
 endif()
 

@@ -72,7 +72,8 @@ class TrainTest(harness.ProgramTest):
 
     def start(self, *arguments):
         return subprocess.Popen([harness.PROGRAM, "train", "data", "--json", "--threads", "1", *TINY_LAVO, *arguments], cwd=self.folder,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                bufsize=0)  # communicate() would miss lines that a buffer has read ahead
 
     def test_interrupted_and_resumed_is_the_same_run(self):
         self.prepared()
