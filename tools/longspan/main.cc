@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator.h"
 #include "command.h"
 #include "errors.h"
 #include "interrupt.h"
@@ -114,6 +115,7 @@ int run(int argc, char** argv) {
 }  // namespace longspan::tool
 
 int main(int argc, char** argv) {
+  longspan::tool::use_huge_pages();
   int status = longspan::tool::exit_failed;
   const int guarded = longspan::tool::run_guarded([&] { status = longspan::tool::run(argc, argv); });
   return guarded == longspan::tool::exit_done ? status : guarded;
