@@ -33,7 +33,8 @@ DemoPlan make_demo_plan(bool full, int64_t steps, int64_t longest) {
   plan.train.steps = steps > 0 ? steps : full ? 1500 : 700;
   plan.train.batch = 2;
   plan.train.length = 1024;
-  plan.train.warmup = std::min<int64_t>(plan.train.warmup, plan.train.steps);
+  // Softmax with RoPE gains from a long warm-up (150 steps: 2.22 bits per byte, 50: 2.30); the others do not mind it.
+  plan.train.warmup = std::min<int64_t>(150, plan.train.steps);
   if (full) plan.seeds = {0, 1, 2};
 
   models::ModelConfig base;
@@ -56,7 +57,7 @@ DemoPlan make_demo_plan(bool full, int64_t steps, int64_t longest) {
   softmax.feed_forward = matching_feed_forward(softmax, parameters);
   plan.contenders = {{"lavo", "LAVO", lavo, 3e-3},
                      {"local", "local window", local, 3e-3},
-                     {"softmax", "softmax + RoPE", softmax, 1.5e-3}};
+                     {"softmax", "softmax + RoPE", softmax, 2e-3}};
 
   plan.lengths = {1024, 4096, 16384, 65536};
   plan.ablation_lengths = {1024, 16384};
