@@ -43,7 +43,7 @@ Shape<Int> check_operands(const char* op, const at::Tensor& q, const at::Tensor&
                     basis.sym_sizes());
   TORCH_CHECK_VALUE(form == Form::full || s.sources == s.queries, op, ": m: expected as many rows as q, ", s.queries,
                     ", in the causal form, got ", s.sources);
-  if (cu_seqlens) check_borders_shape<Int>(op, "cu_seqlens", *cu_seqlens, s.batch);
+  if (cu_seqlens) check_borders_shape<Int>(op, "cu_seqlens", *cu_seqlens, q);
   return s;
 }
 
@@ -56,7 +56,7 @@ Shape<Int> check(const at::Tensor& q, const at::Tensor& m, const at::Tensor& bas
   if (cu_seqlens_source) {
     TORCH_CHECK_VALUE(cu_seqlens, kOp, ": cu_seqlens: expected together with cu_seqlens_source");
     TORCH_CHECK_VALUE(form == Form::full, kOp, ": cu_seqlens_source: expected none in the causal form");
-    check_borders_shape<Int>(kOp, "cu_seqlens_source", *cu_seqlens_source, s.batch);
+    check_borders_shape<Int>(kOp, "cu_seqlens_source", *cu_seqlens_source, q);
     TORCH_CHECK_VALUE(sizes_of<Int>(*cu_seqlens_source)[0] == sizes_of<Int>(*cu_seqlens)[0], kOp,
                       ": cu_seqlens_source: expected as many borders as cu_seqlens, ", cu_seqlens->sym_sizes(),
                       ", got ", cu_seqlens_source->sym_sizes());
