@@ -2,6 +2,7 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -17,11 +18,14 @@ struct Shape {
   const char* form;
   int64_t batch, heads, queries, sources, width, slots, basis_heads;
   double scale;
+  int64_t group = 1;  // heads that share one of m
+  OrthogonalMemoryOptions options = {};
 };
 
 std::ostream& operator<<(std::ostream& out, const Shape& s) {
   return out << s.form << " B" << s.batch << " H" << s.heads << " N" << s.queries << " M" << s.sources << " D"
-             << s.width << " R" << s.slots << " bases " << s.basis_heads << " scale " << s.scale;
+             << s.width << " R" << s.slots << " bases " << s.basis_heads << " scale " << s.scale << " group " << s.group
+             << " window " << s.options.window << " dropout " << s.options.dropout << " " << s.options.accumulator;
 }
 
 // Rows of norm about 1: an orthogonal basis in all that the bounds use of it.
@@ -35,12 +39,16 @@ struct Operands {
   Shape shape;
 
   explicit Operands(const Shape& s) : shape(s) {
-    tensors = {randn({s.batch, s.heads, s.queries, s.width}), randn({s.batch, s.heads, s.sources, s.width}),
+    tensors = {randn({s.batch, s.heads, s.queries, s.width}), randn({s.batch, s.heads / s.group, s.sources, s.width}),
                random_basis(s.basis_heads, s.slots, s.width)};
     dout = randn({s.batch, s.heads, s.queries, s.width});
   }
   at::Tensor run(const std::vector<at::Tensor>& t, const char* backend) const {
-    return orthogonal_memory(t[0], t[1], t[2], shape.form, {.scale = shape.scale, .backend = backend});
+    OrthogonalMemoryOptions options = shape.options;
+    options.scale = shape.scale;
+    options.backend = backend;
+    if (options.dropout > 0) options.dropout_seed = at::scalar_tensor(77, at::kLong);
+    return orthogonal_memory(t[0], t[1], t[2], shape.form, options);
   }
 };
 
@@ -54,14 +62,17 @@ struct Bounds {
     const Shape& s = x.shape;
     const double u = roundoff(dtype), c = std::abs(s.scale);
     const double q = max_norm(x.tensors[0]), m = max_norm(x.tensors[1]), b = max_norm(x.tensors[2]);
-    const double g = max_norm(x.dout), width = sum_bound(dtype, s.width), slots = sum_bound(dtype, s.slots);
-    // A mean of z is no longer than the longest z; its float64 sum and the cast add 2 u.
-    const double H = b * m, e_H = width * H + 2 * u * H;
+    const double kept = 1 / (1 - s.options.dropout), group = static_cast<double>(s.group);
+    const double g = kept * max_norm(x.dout), width = sum_bound(dtype, s.width), slots = sum_bound(dtype, s.slots);
+    // A mean of z is no longer than the longest z; its float64 sum and the cast add 2 u, a sum in float32 a rounding
+    // for each term, in both forms.
+    const bool coarse = s.options.accumulator != "float64";
+    const double H = b * m, e_H = width * H + 2 * u * H + (coarse ? 2 * s.sources * roundoff(at::kFloat) * H : 0);
     const double A = b * q, e_A = width * A;
     const double e_S = c * (e_H * A + H * e_A + 3 * u * H * A);
     const double e_p = 2 * e_S + 4 * u + slots;  // relative, as in local attention
     const double e_U = e_p * H + e_H + u * H;    // of U = p o H, times p
-    out = kSecondOrder * b * (e_U + slots * H);
+    out = kSecondOrder * kept * b * (e_U + slots * H + u * H);
     const double dU = b * g, e_dU = width * dU;
     const double dP = dU * H, e_dP = e_dU * H + dU * e_H + u * dP;
     const double dS = 2 * dP, e_dS = 2 * e_dP + (3 * e_p + slots + 3 * u) * dS;  // times p
@@ -71,11 +82,14 @@ struct Bounds {
     // dz_j sums dH_t / N_t over its readers.
     double readers = 0;
     if (std::string(s.form) == "causal")
-      for (int64_t t = 0; t < s.queries; ++t) readers += 1.0 / static_cast<double>(t + 1);
+      for (int64_t t = 0; t < s.queries; ++t) {
+        const int64_t seen = s.options.window > 0 ? t / s.options.window * s.options.window : t + 1;
+        if (seen > 0) readers += 1.0 / static_cast<double>(seen);
+      }
     else
       readers = static_cast<double>(s.queries) / static_cast<double>(std::max<int64_t>(s.sources, 1));
     const double dz = readers * dH, e_dz = readers * e_dH + 3 * u * dz;
-    dm = kSecondOrder * b * (e_dz + slots * dz);
+    dm = kSecondOrder * group * b * (e_dz + (slots + group * u) * dz);
     const int64_t shared = s.batch * (s.basis_heads == 1 ? s.heads : 1);
     const int64_t rows = shared * s.queries, sources = shared * s.sources;
     dbasis = kSecondOrder *
@@ -99,9 +113,37 @@ INSTANTIATE_TEST_SUITE_P(
                       Shape{"full", 2, 3, 17, 17, 8, 8, 3, 1}, Shape{"full", 2, 2, 40, 530, 20, 7, 1, 2},
                       Shape{"full", 1, 2, 9, 1, 4, 4, 2, 1}));
 
-OrthogonalMemoryState fresh(int64_t streams, int64_t heads, int64_t slots) {
-  const at::Tensor zero = at::zeros({streams, heads, slots}, at::kDouble);
-  return {zero, zero.clone(), at::zeros({streams}, at::kLong)};
+constexpr const char* kAccumulators[] = {"float64", "float32_compensated", "float32"};
+
+std::vector<Shape> option_shapes() {
+  std::vector<Shape> shapes;
+  for (const int64_t window : {0, 1, 3, 100, 256, 400})
+    for (const double dropout : {0.0, 0.25})
+      shapes.push_back({"causal",
+                        2,
+                        4,
+                        310,
+                        310,
+                        8,
+                        5,
+                        4,
+                        1,
+                        window % 2 == 0 ? 2 : 1,
+                        {.window = window, .accumulator = kAccumulators[shapes.size() % 3], .dropout = dropout}});
+  for (const double dropout : {0.0, 0.5})
+    for (const char* accumulator : kAccumulators)
+      shapes.push_back({"full", 2, 6, 20, 40, 8, 5, 1, 1, 3, {.accumulator = accumulator, .dropout = dropout}});
+  return shapes;
+}
+INSTANTIATE_TEST_SUITE_P(Options, OrthogonalMemoryTest, ::testing::ValuesIn(option_shapes()));
+
+OrthogonalMemoryState fresh(int64_t streams, int64_t heads, int64_t slots,
+                            const OrthogonalMemoryOptions& options = {}) {
+  const bool wide = options.accumulator == "float64", paired = options.accumulator == "float32_compensated";
+  const at::Tensor zero = at::zeros({streams, heads, paired ? 2 * slots : slots}, wide ? at::kDouble : at::kFloat);
+  OrthogonalMemoryState state{zero, zero.clone(), at::zeros({streams}, at::kLong)};
+  if (options.window > 0) state.visible = at::zeros({streams, heads, slots}, at::kDouble);
+  return state;
 }
 
 at::Tensor extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, OrthogonalMemoryState& state,
@@ -114,24 +156,31 @@ at::Tensor extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& ba
 // Any cutting gives the same bits as one call, and the same state.
 TEST(OrthogonalMemoryExtend, CutsChangeNoBit) {
   at::manual_seed(22);
-  for (const auto dtype : {at::kFloat, at::kDouble}) {
+  std::vector<OrthogonalMemoryOptions> variants;
+  for (const char* accumulator : kAccumulators)
+    for (const int64_t window : {0, 30}) variants.push_back({.window = window, .accumulator = accumulator});
+  variants.push_back({.window = 300, .dropout = 0.5, .dropout_seed = at::scalar_tensor(3, at::kLong)});
+  for (std::size_t i = 0; i < 2 * variants.size(); ++i) {
+    const OrthogonalMemoryOptions& options = variants[i / 2];
+    const auto dtype = i % 2 ? at::kFloat : at::kDouble;
     const at::Tensor q = randn({2, 2, 530, 9}, dtype), m = randn({2, 2, 530, 9}, dtype);
     const at::Tensor basis = random_basis(2, 5, 9).to(dtype);
-    const at::Tensor whole = orthogonal_memory(q, m, basis, "causal");
-    OrthogonalMemoryState at_once = fresh(2, 2, 5);
-    EXPECT_TRUE(same_bits(extend(q, m, basis, at_once), whole));
+    const at::Tensor whole = orthogonal_memory(q, m, basis, "causal", options);
+    OrthogonalMemoryState at_once = fresh(2, 2, 5, options);
+    EXPECT_TRUE(same_bits(extend(q, m, basis, at_once, options), whole));
     for (const std::vector<int64_t>& cuts :
          {std::vector<int64_t>{1, 529}, {255, 1, 274}, {256, 256, 18}, {0, 100, 0, 156, 1, 273}, {511, 2, 17}}) {
-      OrthogonalMemoryState state = fresh(2, 2, 5);
+      OrthogonalMemoryState state = fresh(2, 2, 5, options);
       std::vector<at::Tensor> parts;
       int64_t begin = 0;
       for (const int64_t size : cuts) {
-        parts.push_back(extend(q.narrow(2, begin, size), m.narrow(2, begin, size), basis, state));
+        parts.push_back(extend(q.narrow(2, begin, size), m.narrow(2, begin, size), basis, state, options));
         begin += size;
       }
       EXPECT_TRUE(same_bits(at::cat(parts, 2), whole)) << "first cut " << cuts[0];
       EXPECT_TRUE(same_bits(state.closed, at_once.closed));
       EXPECT_TRUE(same_bits(state.open, at_once.open));
+      if (options.window > 0) EXPECT_TRUE(same_bits(*state.visible, *at_once.visible));
       EXPECT_TRUE(state.count.equal(at::full({2}, 530, at::kLong)));
     }
   }
@@ -155,33 +204,40 @@ TEST(OrthogonalMemoryExtend, PackedStreamsAreTheirOwn) {
   }
   const auto stack = [](const std::vector<OrthogonalMemoryState>& list) {
     return OrthogonalMemoryState{at::cat({list[0].closed, list[1].closed, list[2].closed}),
-                 at::cat({list[0].open, list[1].open, list[2].open}),
-                 at::cat({list[0].count, list[1].count, list[2].count})};
+                                 at::cat({list[0].open, list[1].open, list[2].open}),
+                                 at::cat({list[0].count, list[1].count, list[2].count})};
   };
   OrthogonalMemoryState packed = stack(states);
   const OrthogonalMemoryState wanted = stack(after);
-  const at::Tensor out =
-      extend(at::cat(new_q, 2), at::cat(new_m, 2), basis, packed, {.cu_seqlens = at::tensor({0, 3, 3, 263}, at::kLong)});
+  const at::Tensor out = extend(at::cat(new_q, 2), at::cat(new_m, 2), basis, packed,
+                                {.cu_seqlens = at::tensor({0, 3, 3, 263}, at::kLong)});
   EXPECT_TRUE(same_bits(out, at::cat(expected, 2)));
   EXPECT_TRUE(same_bits(packed.closed, wanted.closed));
   EXPECT_TRUE(same_bits(packed.open, wanted.open));
   EXPECT_TRUE(packed.count.equal(wanted.count));
 }
 
-// Differentiating through the cuts is differentiating the whole.
+// Differentiating through the cuts is differentiating the whole, for every accumulator: the gradient is that of exact
+// sums, but for the rounding of the state's gradients to the state's dtype.
 TEST(OrthogonalMemoryExtend, GradientsThroughCuts) {
   at::manual_seed(24);
-  const Operands x({"causal", 1, 2, 520, 520, 6, 4, 2, 1});
-  const auto whole = leaves(x.tensors, at::kDouble), cut = leaves(x.tensors, at::kDouble);
-  const auto expected = torch::autograd::grad({(x.run(whole, "kernel") * x.dout).sum()}, whole);
-  OrthogonalMemoryState state = fresh(1, 2, 4);
-  std::vector<at::Tensor> parts;
-  for (int64_t begin = 0; begin < 520; begin += 130)
-    parts.push_back(extend(cut[0].narrow(2, begin, 130), cut[1].narrow(2, begin, 130), cut[2], state));
-  const auto gradients = torch::autograd::grad({(at::cat(parts, 2) * x.dout).sum()}, cut);
-  const Bounds bounds(x, at::kDouble);
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    EXPECT_TRUE(near(gradients[i], expected[i], 2 * bounds.of(i))) << "gradient of input " << i;
+  for (const char* accumulator : kAccumulators)
+    for (const int64_t window : {0, 40, 300}) {
+      SCOPED_TRACE(::testing::Message() << accumulator << " window " << window);
+      const OrthogonalMemoryOptions options{.window = window, .accumulator = accumulator};
+      const Operands x({"causal", 1, 2, 520, 520, 6, 4, 2, 1, 1, options});
+      const auto whole = leaves(x.tensors, at::kDouble), cut = leaves(x.tensors, at::kDouble);
+      const auto expected = torch::autograd::grad({(x.run(whole, "kernel") * x.dout).sum()}, whole);
+      OrthogonalMemoryState state = fresh(1, 2, 4, options);
+      std::vector<at::Tensor> parts;
+      for (int64_t begin = 0; begin < 520; begin += 130)
+        parts.push_back(extend(cut[0].narrow(2, begin, 130), cut[1].narrow(2, begin, 130), cut[2], state, options));
+      const auto gradients = torch::autograd::grad({(at::cat(parts, 2) * x.dout).sum()}, cut);
+      const bool coarse = options.accumulator != "float64";
+      const Bounds bounds(x, coarse ? at::kFloat : at::kDouble);
+      for (std::size_t i = 0; i < gradients.size(); ++i)
+        EXPECT_TRUE(near(gradients[i], expected[i], 2 * bounds.of(i))) << "gradient of input " << i;
+    }
 }
 
 TEST(OrthogonalMemoryExtend, ComposedFormKeepsTheSameState) {
@@ -244,7 +300,8 @@ TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
   for (const char* backend : {"kernel", "reference"}) {
     SCOPED_TRACE(backend);
     OrthogonalMemoryState state = fresh(0, 2, 4);
-    EXPECT_EQ(extend(q, q, basis, state, {.cu_seqlens = at::tensor({0}, at::kLong), .backend = backend}).sizes(), q.sizes());
+    EXPECT_EQ(extend(q, q, basis, state, {.cu_seqlens = at::tensor({0}, at::kLong), .backend = backend}).sizes(),
+              q.sizes());
     EXPECT_EQ(state.closed.sizes(), (std::vector<int64_t>{0, 2, 4}));
     EXPECT_EQ(state.open.sizes(), (std::vector<int64_t>{0, 2, 4}));
     EXPECT_EQ(state.count.sizes(), (std::vector<int64_t>{0}));
@@ -278,9 +335,7 @@ TEST(OrthogonalMemory, PackedSequencesAreIsolated) {
 
 TEST(OrthogonalMemory, ErrorsAreValueErrorsWithOneLine) {
   const at::Tensor q = at::zeros({1, 1, 2, 3});
-  EXPECT_EQ(value_error([&] {
-              orthogonal_memory(q, q, at::zeros({2, 2, 3}), "causal");
-            }),
+  EXPECT_EQ(value_error([&] { orthogonal_memory(q, q, at::zeros({2, 2, 3}), "causal"); }),
             "orthogonal_memory: basis: expected [H = 1, R, D = 3] or [1, R, D], R >= 1, got [2, 2, 3]");
 }
 

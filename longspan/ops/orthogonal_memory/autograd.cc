@@ -40,8 +40,13 @@ struct Saved {
     const variable_list t = ctx->get_saved_variables();
     x = {t[0], t[1], t[2]};
     state = {t[3], t[4], t[5], optional(t[6])};
-    options = {ctx->saved_data["scale"].toDouble(), optional(t[7]), optional(t[8]), ctx->saved_data["window"].toInt(),
-               accumulator, ctx->saved_data["dropout"].toDouble(), optional(t[9])};
+    options = {ctx->saved_data["scale"].toDouble(),
+               optional(t[7]),
+               optional(t[8]),
+               ctx->saved_data["window"].toInt(),
+               accumulator,
+               ctx->saved_data["dropout"].toDouble(),
+               optional(t[9])};
   }
 };
 
@@ -107,10 +112,10 @@ class Extend : public torch::autograd::Function<Extend> {
 class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
  public:
   static variable_list forward(AutogradContext*, const OptionalTensor& dout, const OptionalTensor& dclosed_out,
-                               const OptionalTensor& dopen_out, const OptionalTensor& dvisible_out,
-                               const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                               const at::Tensor& closed, const at::Tensor& open, const OptionalTensor& visible,
-                               const at::Tensor& count, const Options& options) {
+                               const OptionalTensor& dopen_out, const OptionalTensor& dvisible_out, const at::Tensor& q,
+                               const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
+                               const at::Tensor& open, const OptionalTensor& visible, const at::Tensor& count,
+                               const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
     auto [dq, dm, dbasis, dclosed, dopen, dvisible] = call_extend_backward(
         {dout, dclosed_out, dopen_out, dvisible_out}, {q, m, basis}, {closed, open, count, visible}, options);
@@ -121,7 +126,7 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
 
 at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
   // The composed form consists of differentiable operators.
-  if (choose(kOp, x, options) == Backend::composed) {
+  if (choose_backend(kOp, options.backend, x.q) == Backend::composed) {
     report_backend(kOp, options.backend, Backend::composed, x.q);
     return reference(x, form, options);
   }
@@ -134,7 +139,7 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view for
 }
 
 Extended extend(const Inputs& x, const State& s, const Options& options) {
-  if (choose(kExtend, x, options) == Backend::composed) {
+  if (choose_backend(kExtend, options.backend, x.q) == Backend::composed) {
     report_backend(kExtend, options.backend, Backend::composed, x.q);
     return reference_extend(x, s, options);
   }

@@ -89,8 +89,7 @@ at::Tensor read(const Problem& x, const at::Tensor& mean_in, const at::Tensor& c
 at::Tensor full(const Problem& x) {
   const c10::SymInt sources = x.m.sym_size(2);
   // No sources: a mean of 0, and so zeros.
-  const at::Tensor mean =
-      x.projected().sum(2, /*keepdim=*/true) / at::Scalar(sources > 0 ? sources : c10::SymInt(1));
+  const at::Tensor mean = x.projected().sum(2, /*keepdim=*/true) / at::Scalar(sources > 0 ? sources : c10::SymInt(1));
   return read(x, mean, x.fresh().count);
 }
 
