@@ -59,12 +59,12 @@ HWY_NOINLINE void dropout_block(const Dropout& dropout, int64_t row, int64_t hea
   const auto one = hn::Set(df, 1.0f);
   for (int64_t group = 0; group < kTile / 4; ++group)
     for (int64_t lane = 0; lane < kTile; lane += N) {
-      hn::Vec<decltype(du)> words[4] = {hn::Iota(du, static_cast<uint32_t>(i + lane)),
-                                        hn::Set(du, static_cast<uint32_t>(j / 4 + group)),
-                                        hn::Set(du, static_cast<uint32_t>(head)), hn::Set(du, static_cast<uint32_t>(row))};
+      hn::Vec<decltype(du)> words[4] = {
+          hn::Iota(du, static_cast<uint32_t>(i + lane)), hn::Set(du, static_cast<uint32_t>(j / 4 + group)),
+          hn::Set(du, static_cast<uint32_t>(head)), hn::Set(du, static_cast<uint32_t>(row))};
       Philox4x32(du, words, static_cast<uint32_t>(dropout.seed), static_cast<uint32_t>(dropout.seed >> 32));
       for (int word = 0; word < 4; ++word) {
-        const auto keep = hn::IfThenElseZero(hn::RebindMask(df, hn::Ge(words[word], threshold)), one);
+        const auto keep = hn::IfThenZeroElse(hn::RebindMask(df, hn::Lt(words[word], threshold)), one);
         T* to = factors + (4 * group + word) * kTile + lane;
         if constexpr (std::is_same_v<T, double>)
           hn::Store(hn::Mul(hn::PromoteTo(d, keep), hn::Set(d, kept)), d, to);
