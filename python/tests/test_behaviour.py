@@ -239,7 +239,7 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments, message", [
         ((x, x, torch.zeros(3, 2, 4), "forward"), r"form: expected causal or full, got forward"),
-        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, H = 3, M, D = 4\], got \[2, 3, 5, 3\]"),
+        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, Hm, M, D = 4\], got \[2, 3, 5, 3\]"),
         ((x, x[:, :, :3], torch.zeros(3, 2, 4), "causal"), r"m: expected as many rows as q, 5, in .*, got 3"),
         ((x, x, torch.zeros(2, 2, 4), "full"),
          r"basis: expected \[H = 3, R, D = 4\] or \[1, R, D\], R >= 1, got \[2, 2, 4\]"),

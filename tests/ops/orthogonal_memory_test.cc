@@ -5,10 +5,13 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/CPUAllocator.h>
 
 #include <cmath>
 #include <limits>
 
+#include "longspan/ops/backend_log.h"
+#include "longspan/ops/orthogonal_memory/dispatch.h"
 #include "tests/ops/tensors.h"
 
 namespace longspan::ops {
@@ -136,6 +139,79 @@ std::vector<Shape> option_shapes() {
   return shapes;
 }
 INSTANTIATE_TEST_SUITE_P(Options, OrthogonalMemoryTest, ::testing::ValuesIn(option_shapes()));
+
+// The kernel reads and writes bfloat16 itself: forward and every gradient against the composed form in float64 of the
+// same numbers, with one rounding of each result. Features and basis may be float32.
+TEST(OrthogonalMemoryBFloat16, EqualsComposedForm) {
+  at::manual_seed(28);
+  std::vector<std::string> ran;
+  set_backend_log([&](std::string_view, std::string_view backend, std::string_view) { ran.emplace_back(backend); });
+  std::vector<Shape> shapes = option_shapes();
+  shapes.push_back({"causal", 1, 2, 600, 600, 64, 32, 2, 1});
+  for (const Shape& shape : shapes)
+    for (const auto features : {at::kBFloat16, at::kFloat})
+      for (const auto bases : {at::kBFloat16, at::kFloat}) {
+        SCOPED_TRACE(::testing::Message() << shape << " features " << features << " bases " << bases);
+        Operands x(shape);
+        const std::vector<at::ScalarType> dtypes = {at::kBFloat16, features, bases};
+        for (int i = 0; i < 3; ++i) x.tensors[i] = x.tensors[i].to(dtypes[i]).to(at::kDouble);
+        x.dout = x.dout.to(at::kBFloat16).to(at::kDouble);
+        const auto exact_inputs = leaves(x.tensors, at::kDouble);
+        const at::Tensor exact = x.run(exact_inputs, "reference");
+        const auto exact_gradients = torch::autograd::grad({(exact * x.dout).sum()}, exact_inputs);
+        ran.clear();
+        std::vector<at::Tensor> inputs;
+        for (int i = 0; i < 3; ++i) inputs.push_back(leaves({x.tensors[i]}, dtypes[i])[0]);
+        const at::Tensor out = x.run(inputs, "auto");
+        EXPECT_EQ(ran, std::vector<std::string>{"kernel"});
+        EXPECT_EQ(out.scalar_type(), at::kBFloat16);
+        const Bounds bounds(x, at::kFloat);
+        const auto rounding = [](at::ScalarType dtype, const at::Tensor& t) {
+          return dtype == at::kBFloat16 ? 0x1p-8 * max_abs(t) : 0.0;
+        };
+        EXPECT_TRUE(near(out.to(at::kDouble), exact, bounds.out + rounding(at::kBFloat16, exact)));
+        const auto gradients = torch::autograd::grad({out}, inputs, {x.dout.to(at::kBFloat16)});
+        for (int i = 0; i < 3; ++i) {
+          EXPECT_EQ(gradients[i].scalar_type(), dtypes[i]);
+          EXPECT_TRUE(near(gradients[i].to(at::kDouble), exact_gradients[i],
+                           bounds.of(i) + rounding(dtypes[i], exact_gradients[i])))
+              << "gradient of input " << i;
+        }
+      }
+  set_backend_log({});
+}
+
+/// Counts what tensors allocate.
+class CountingAllocator final : public at::Allocator {
+ public:
+  at::DataPtr allocate(std::size_t bytes) override {
+    total += static_cast<int64_t>(bytes);
+    return inner_->allocate(bytes);
+  }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { inner_->copy_data(to, from, bytes); }
+  at::DeleterFnPtr raw_deleter() const override { return inner_->raw_deleter(); }
+  int64_t total = 0;
+
+ private:
+  at::Allocator* inner_ = c10::GetCPUAllocator();
+};
+
+// The kernel's own memory is the matter of kernels/memory_cap_test.cc; the operator adds no copy of an operand.
+TEST(OrthogonalMemoryBFloat16, AllocatesItsResultsOnly) {
+  const auto bfloat16 = at::TensorOptions().dtype(at::kBFloat16);
+  const at::Tensor q = at::zeros({1, 2, 4096, 64}, bfloat16), basis = at::zeros({2, 64, 64}, at::kFloat);
+  const int64_t size = q.numel() * 2, small = size / 8;
+  CountingAllocator counting;
+  at::Allocator* const kept = c10::GetCPUAllocator();
+  c10::SetCPUAllocator(&counting);
+  const at::NoGradGuard no_grad;
+  orthogonal_memory(q, q, basis, "causal");
+  const int64_t forward = counting.total;
+  memory::call_backward(q, {q, q, basis}, "causal", {});
+  c10::SetCPUAllocator(kept);
+  EXPECT_LE(forward, size + small);
+  EXPECT_LE(counting.total - forward, 2 * size + small);
+}
 
 OrthogonalMemoryState fresh(int64_t streams, int64_t heads, int64_t slots,
                             const OrthogonalMemoryOptions& options = {}) {
