@@ -83,7 +83,7 @@ def test_stream_equals_one_call():
     at, parts = 0, []
     for size in (1, 0, 254, 1, 1, 255, 188):
         rows = slice(at, at + size)
-        out, *state = ops.orthogonal_memory_extend(q[:, :, rows], m[:, :, rows], basis, *state)
+        out, *state, _ = ops.orthogonal_memory_extend(q[:, :, rows], m[:, :, rows], basis, *state)
         parts.append(out)
         at += size
     assert at == 700 and state[2].tolist() == [700, 700]

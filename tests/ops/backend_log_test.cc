@@ -48,7 +48,7 @@ TEST_F(BackendLogTest, NamesTheOperator) {
   const at::Tensor q = at::zeros({1, 2, 3, 4}), basis = at::zeros({1, 2, 4});
   const at::Tensor sums = at::zeros({1, 2, 2}, at::kDouble), count = at::zeros({1}, at::kLong);
   orthogonal_memory(q, q, basis, "full");
-  orthogonal_memory_extend(q, q, basis, sums, sums, count, 1.0, std::nullopt, "reference");
+  orthogonal_memory_extend(q, q, basis, {sums, sums, count}, {.backend = "reference"});
   EXPECT_EQ(lines, (std::vector<std::string>{"orthogonal_memory: kernel: there is a kernel for float32 on cpu",
                                              "orthogonal_memory_extend: reference: asked for"}));
 }

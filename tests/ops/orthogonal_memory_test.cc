@@ -40,7 +40,7 @@ struct Operands {
     dout = randn({s.batch, s.heads, s.queries, s.width});
   }
   at::Tensor run(const std::vector<at::Tensor>& t, const char* backend) const {
-    return orthogonal_memory(t[0], t[1], t[2], shape.form, shape.scale, std::nullopt, std::nullopt, backend);
+    return orthogonal_memory(t[0], t[1], t[2], shape.form, {.scale = shape.scale, .backend = backend});
   }
 };
 
@@ -99,20 +99,15 @@ INSTANTIATE_TEST_SUITE_P(
                       Shape{"full", 2, 3, 17, 17, 8, 8, 3, 1}, Shape{"full", 2, 2, 40, 530, 20, 7, 1, 2},
                       Shape{"full", 1, 2, 9, 1, 4, 4, 2, 1}));
 
-struct State {
-  at::Tensor closed, open, count;
-};
-
-State fresh(int64_t streams, int64_t heads, int64_t slots) {
+OrthogonalMemoryState fresh(int64_t streams, int64_t heads, int64_t slots) {
   const at::Tensor zero = at::zeros({streams, heads, slots}, at::kDouble);
   return {zero, zero.clone(), at::zeros({streams}, at::kLong)};
 }
 
-at::Tensor extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, State& state,
-                  const std::optional<at::Tensor>& cu = std::nullopt, const char* backend = "auto") {
+at::Tensor extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, OrthogonalMemoryState& state,
+                  const OrthogonalMemoryOptions& options = {}) {
   at::Tensor out;
-  std::tie(out, state.closed, state.open, state.count) =
-      orthogonal_memory_extend(q, m, basis, state.closed, state.open, state.count, 1.0, cu, backend);
+  std::tie(out, state) = orthogonal_memory_extend(q, m, basis, state, options);
   return out;
 }
 
@@ -123,11 +118,11 @@ TEST(OrthogonalMemoryExtend, CutsChangeNoBit) {
     const at::Tensor q = randn({2, 2, 530, 9}, dtype), m = randn({2, 2, 530, 9}, dtype);
     const at::Tensor basis = random_basis(2, 5, 9).to(dtype);
     const at::Tensor whole = orthogonal_memory(q, m, basis, "causal");
-    State at_once = fresh(2, 2, 5);
+    OrthogonalMemoryState at_once = fresh(2, 2, 5);
     EXPECT_TRUE(same_bits(extend(q, m, basis, at_once), whole));
     for (const std::vector<int64_t>& cuts :
          {std::vector<int64_t>{1, 529}, {255, 1, 274}, {256, 256, 18}, {0, 100, 0, 156, 1, 273}, {511, 2, 17}}) {
-      State state = fresh(2, 2, 5);
+      OrthogonalMemoryState state = fresh(2, 2, 5);
       std::vector<at::Tensor> parts;
       int64_t begin = 0;
       for (const int64_t size : cuts) {
@@ -148,9 +143,9 @@ TEST(OrthogonalMemoryExtend, PackedStreamsAreTheirOwn) {
   const at::Tensor basis = random_basis(1, 4, 6).to(at::kFloat);
   const std::vector<int64_t> ages = {0, 300, 255}, sizes = {3, 0, 260};
   std::vector<at::Tensor> new_q, new_m, expected;
-  std::vector<State> states, after;
+  std::vector<OrthogonalMemoryState> states, after;
   for (int s = 0; s < 3; ++s) {
-    State state = fresh(1, 2, 4);
+    OrthogonalMemoryState state = fresh(1, 2, 4);
     extend(randn({1, 2, ages[s], 6}, at::kFloat), randn({1, 2, ages[s], 6}, at::kFloat), basis, state);
     states.push_back(state);
     new_q.push_back(randn({1, 2, sizes[s], 6}, at::kFloat));
@@ -158,15 +153,15 @@ TEST(OrthogonalMemoryExtend, PackedStreamsAreTheirOwn) {
     expected.push_back(extend(new_q[s], new_m[s], basis, state));
     after.push_back(state);
   }
-  const auto stack = [](const std::vector<State>& list) {
-    return State{at::cat({list[0].closed, list[1].closed, list[2].closed}),
+  const auto stack = [](const std::vector<OrthogonalMemoryState>& list) {
+    return OrthogonalMemoryState{at::cat({list[0].closed, list[1].closed, list[2].closed}),
                  at::cat({list[0].open, list[1].open, list[2].open}),
                  at::cat({list[0].count, list[1].count, list[2].count})};
   };
-  State packed = stack(states);
-  const State wanted = stack(after);
+  OrthogonalMemoryState packed = stack(states);
+  const OrthogonalMemoryState wanted = stack(after);
   const at::Tensor out =
-      extend(at::cat(new_q, 2), at::cat(new_m, 2), basis, packed, at::tensor({0, 3, 3, 263}, at::kLong));
+      extend(at::cat(new_q, 2), at::cat(new_m, 2), basis, packed, {.cu_seqlens = at::tensor({0, 3, 3, 263}, at::kLong)});
   EXPECT_TRUE(same_bits(out, at::cat(expected, 2)));
   EXPECT_TRUE(same_bits(packed.closed, wanted.closed));
   EXPECT_TRUE(same_bits(packed.open, wanted.open));
@@ -179,7 +174,7 @@ TEST(OrthogonalMemoryExtend, GradientsThroughCuts) {
   const Operands x({"causal", 1, 2, 520, 520, 6, 4, 2, 1});
   const auto whole = leaves(x.tensors, at::kDouble), cut = leaves(x.tensors, at::kDouble);
   const auto expected = torch::autograd::grad({(x.run(whole, "kernel") * x.dout).sum()}, whole);
-  State state = fresh(1, 2, 4);
+  OrthogonalMemoryState state = fresh(1, 2, 4);
   std::vector<at::Tensor> parts;
   for (int64_t begin = 0; begin < 520; begin += 130)
     parts.push_back(extend(cut[0].narrow(2, begin, 130), cut[1].narrow(2, begin, 130), cut[2], state));
@@ -192,10 +187,10 @@ TEST(OrthogonalMemoryExtend, GradientsThroughCuts) {
 TEST(OrthogonalMemoryExtend, ComposedFormKeepsTheSameState) {
   at::manual_seed(25);
   const at::Tensor q = randn({2, 2, 300, 6}), m = randn({2, 2, 300, 6}), basis = random_basis(2, 4, 6);
-  State kernel = fresh(2, 2, 4), composed = fresh(2, 2, 4);
+  OrthogonalMemoryState kernel = fresh(2, 2, 4), composed = fresh(2, 2, 4);
   kernel.count = composed.count = at::tensor({100, 212}, at::kLong);
   extend(q, m, basis, kernel);
-  extend(q, m, basis, composed, std::nullopt, "reference");
+  extend(q, m, basis, composed, {.backend = "reference"});
   // Sums of 300 values at most, each a product of rows.
   const double bound =
       2 * 300 * max_norm(m) * max_norm(basis) * (sum_bound(at::kDouble, 6) + sum_bound(at::kDouble, 300));
@@ -217,9 +212,8 @@ TEST(OrthogonalMemoryExtend, GradientsOfStreamsAreIsolated) {
     const auto run = [&](const std::vector<at::Tensor>& t, const at::Tensor& n, const std::optional<at::Tensor>& cu) {
       const std::vector<at::Tensor> x = {leaves({t[0]}, dtype)[0], leaves({t[1]}, dtype)[0],
                                          leaves({t[3]}, at::kDouble)[0], leaves({t[4]}, at::kDouble)[0]};
-      const auto [out, closed_out, open_out, count_out] =
-          orthogonal_memory_extend(x[0], x[1], basis, x[2], x[3], n, 1.0, cu);
-      std::vector<at::Tensor> results = {out, closed_out, open_out};
+      const auto [out, after] = orthogonal_memory_extend(x[0], x[1], basis, {x[2], x[3], n}, {.cu_seqlens = cu});
+      std::vector<at::Tensor> results = {out, after.closed, after.open};
       const auto gradients = torch::autograd::grad(results, x, {t[2], t[5], t[6]});
       results.insert(results.end(), gradients.begin(), gradients.end());
       return results;
@@ -249,8 +243,8 @@ TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
   const at::Tensor q = at::zeros({1, 2, 0, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
   for (const char* backend : {"kernel", "reference"}) {
     SCOPED_TRACE(backend);
-    State state = fresh(0, 2, 4);
-    EXPECT_EQ(extend(q, q, basis, state, at::tensor({0}, at::kLong), backend).sizes(), q.sizes());
+    OrthogonalMemoryState state = fresh(0, 2, 4);
+    EXPECT_EQ(extend(q, q, basis, state, {.cu_seqlens = at::tensor({0}, at::kLong), .backend = backend}).sizes(), q.sizes());
     EXPECT_EQ(state.closed.sizes(), (std::vector<int64_t>{0, 2, 4}));
     EXPECT_EQ(state.open.sizes(), (std::vector<int64_t>{0, 2, 4}));
     EXPECT_EQ(state.count.sizes(), (std::vector<int64_t>{0}));
@@ -260,9 +254,9 @@ TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
 TEST(OrthogonalMemoryExtend, BothFormsRefuseNegativeCounts) {
   const at::Tensor q = at::zeros({2, 2, 3, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
   for (const char* backend : {"kernel", "reference"}) {
-    State state = fresh(2, 2, 4);
+    OrthogonalMemoryState state = fresh(2, 2, 4);
     state.count = at::tensor({5, -1}, at::kLong);
-    EXPECT_EQ(value_error([&] { extend(q, q, basis, state, std::nullopt, backend); }),
+    EXPECT_EQ(value_error([&] { extend(q, q, basis, state, {.backend = backend}); }),
               "orthogonal_memory_extend: count: expected 0 or more, got -1 at index 1");
   }
 }
@@ -277,8 +271,8 @@ TEST(OrthogonalMemory, PackedSequencesAreIsolated) {
   bad.narrow(2, 25, 15).fill_(std::numeric_limits<float>::infinity());
   for (const char* form : {"causal", "full"}) {
     const at::Tensor alone = orthogonal_memory(q.narrow(2, 11, 14), m.narrow(2, 11, 14), basis, form);
-    EXPECT_TRUE(same_bits(orthogonal_memory(q, m, basis, form, 1.0, cu).narrow(2, 11, 14), alone)) << form;
-    EXPECT_TRUE(same_bits(orthogonal_memory(q, bad, basis, form, 1.0, cu).narrow(2, 11, 14), alone)) << form;
+    EXPECT_TRUE(same_bits(orthogonal_memory(q, m, basis, form, {.cu_seqlens = cu}).narrow(2, 11, 14), alone)) << form;
+    EXPECT_TRUE(same_bits(orthogonal_memory(q, bad, basis, form, {.cu_seqlens = cu}).narrow(2, 11, 14), alone)) << form;
   }
 }
 

@@ -19,6 +19,12 @@ namespace longspan::kernels {
 
 inline constexpr int64_t kMemoryChunk = 256;
 
+/// How running sums are kept: in a type, or as a float32 sum and the float32 sum of its rounding errors.
+enum class Accumulator { float64, float32_compensated, float32 };
+
+/// Numbers of a sum: [r] sums, or [2 r] with the corrections behind the sums.
+inline int64_t words(Accumulator accumulator) { return accumulator == Accumulator::float32_compensated ? 2 : 1; }
+
 /// State of the causal form: [S, H, r] sums, contiguous, and [S] counts.
 struct MemoryState {
   double* closed = nullptr;

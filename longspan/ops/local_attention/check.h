@@ -51,7 +51,7 @@ Shape<Int> check(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
     s.table_size = ts[1];
   }
   if (cu_seqlens) {
-    check_borders_shape<Int>(kOp, "cu_seqlens", *cu_seqlens, s.batch);
+    check_borders_shape<Int>(kOp, "cu_seqlens", *cu_seqlens, q);
     TORCH_CHECK_VALUE(cu_seqlens_k || s.queries == s.keys, kOp, ": cu_seqlens_k: expected, since q has ", s.queries,
                       " rows and k ", s.keys);
   } else {
@@ -60,7 +60,7 @@ Shape<Int> check(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
   }
   if (cu_seqlens_k) {
     TORCH_CHECK_VALUE(cu_seqlens, kOp, ": cu_seqlens: expected together with cu_seqlens_k");
-    check_borders_shape<Int>(kOp, "cu_seqlens_k", *cu_seqlens_k, s.batch);
+    check_borders_shape<Int>(kOp, "cu_seqlens_k", *cu_seqlens_k, q);
     TORCH_CHECK_VALUE(sizes_of<Int>(*cu_seqlens_k)[0] == sizes_of<Int>(*cu_seqlens)[0], kOp,
                       ": cu_seqlens_k: expected as many borders as cu_seqlens, ", cu_seqlens->sym_sizes(), ", got ",
                       cu_seqlens_k->sym_sizes());

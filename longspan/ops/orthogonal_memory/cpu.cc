@@ -18,11 +18,8 @@ struct Operands {
   bool causal = true;
   double scale = 1;
 
-  void hold(const at::Tensor& q_in, const at::Tensor& m_in, const at::Tensor& basis_in) {
-    q = dense_rows(q_in);
-    m = dense_rows(m_in);
-    basis = basis_in.contiguous();
-  }
+  Operands(const Inputs& x, const Options& o)
+      : q(dense_rows(x.q)), m(dense_rows(x.m)), basis(x.basis.contiguous()), scale(o.scale) {}
 
   template <class T>
   void fill(kernels::MemoryParams<T>& p) const {
@@ -41,46 +38,47 @@ struct Operands {
   }
 };
 
-Operands load(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form_name,
-              double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source) {
+Operands load(const Inputs& x, std::string_view form_name, const Options& o) {
   const Form form = parse_form(form_name);
-  const auto shape = check<int64_t>(q, m, basis, form, cu_seqlens, cu_seqlens_source);
-  Operands x;
-  x.hold(q, m, basis);
-  x.queries = load_borders(kOp, "cu_seqlens", cu_seqlens, shape.batch, shape.queries);
-  x.sources = cu_seqlens_source ? load_borders(kOp, "cu_seqlens_source", cu_seqlens_source, shape.batch, shape.sources)
-                                : load_borders(kOp, "cu_seqlens", cu_seqlens, shape.batch, shape.sources);
-  x.causal = form == Form::causal;
-  x.scale = scale;
-  return x;
+  const auto shape = check<int64_t>(x, form, o);
+  Operands loaded(x, o);
+  loaded.queries = load_borders(kOp, "cu_seqlens", o.cu_seqlens, shape.batch, shape.queries);
+  loaded.sources = o.cu_seqlens_source
+                       ? load_borders(kOp, "cu_seqlens_source", o.cu_seqlens_source, shape.batch, shape.sources)
+                       : load_borders(kOp, "cu_seqlens", o.cu_seqlens, shape.batch, shape.sources);
+  loaded.causal = form == Form::causal;
+  return loaded;
 }
 
 struct Extension : Operands {
   at::Tensor closed, open, count;
+
+  Extension(const Inputs& x, const State& state, const Options& o)
+      : Operands(x, o),
+        closed(state.closed.contiguous()),
+        open(state.open.contiguous()),
+        count(state.count.contiguous()) {}
 
   kernels::ConstMemoryState state() const {
     return {closed.const_data_ptr<double>(), open.const_data_ptr<double>(), count.const_data_ptr<int64_t>()};
   }
 };
 
-Extension load_extension(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens) {
-  const auto shape = check_extend<int64_t>(q, m, basis, closed, open, count, cu_seqlens);
-  Extension x;
-  x.hold(q, m, basis);
-  x.closed = closed.contiguous();
-  x.open = open.contiguous();
-  x.count = count.contiguous();
-  check_count_values(count);
-  x.queries = load_borders(kExtend, "cu_seqlens", cu_seqlens, shape.batch, shape.queries);
-  x.sources = x.queries;
-  x.scale = scale;
-  return x;
+Extension load_extension(const Inputs& x, const State& state, const Options& o) {
+  const auto shape = check_extend<int64_t>(x, state, o);
+  check_count_values(state.count);
+  Extension loaded(x, state, o);
+  loaded.queries = load_borders(kExtend, "cu_seqlens", o.cu_seqlens, shape.batch, shape.queries);
+  loaded.sources = loaded.queries;
+  return loaded;
 }
 
 // A gradient that is zero everywhere: one row, read again and again.
 at::Tensor zero_rows(const at::Tensor& q) { return at::zeros({q.size(3)}, q.options()).expand(q.sizes()); }
+
+at::Tensor empty_like(const at::Tensor& t) { return at::empty(t.sizes(), t.options()); }
+
+at::Tensor no_visible() { return at::empty({0}, at::kDouble); }
 
 // `layout`: the caller's q and not its dense copy, so that the result is laid out as the meta function says.
 template <class T>
@@ -93,18 +91,19 @@ at::Tensor run_forward(const Operands& x, const at::Tensor& layout) {
   return out;
 }
 
-at::Tensor forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                   double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                   std::string_view backend) {
-  const Backend chosen = choose_backend(kOp, backend, q);
-  report_backend(kOp, backend, chosen, q);
-  if (chosen == Backend::composed) return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
-  const Operands x = load(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
-  return q.scalar_type() == at::kFloat ? run_forward<float>(x, q) : run_forward<double>(x, q);
+at::Tensor forward(const Inputs& x, std::string_view form, const Options& o) {
+  const Backend chosen = choose(kOp, x, o);
+  report_backend(kOp, o.backend, chosen, x.q);
+  if (chosen == Backend::composed) return reference(x, form, o);
+  const Operands loaded = load(x, form, o);
+  return x.q.scalar_type() == at::kFloat ? run_forward<float>(loaded, x.q) : run_forward<double>(loaded, x.q);
 }
 
-struct Gradients {
+struct KernelGradients {
   at::Tensor dq, dm, dbasis;
+
+  explicit KernelGradients(const Inputs& x)
+      : dq(empty_rows_like(x.q)), dm(empty_rows_like(x.m)), dbasis(empty_like(x.basis)) {}
 
   template <class T>
   void fill(kernels::MemoryBackward<T>& p, const at::Tensor& dout) const {
@@ -116,52 +115,47 @@ struct Gradients {
 };
 
 template <class T>
-void run_backward(const Operands& x, const at::Tensor& dout, const Gradients& gradients) {
+void run_backward(const Operands& x, const at::Tensor& dout, const KernelGradients& gradients) {
   kernels::MemoryBackward<T> p;
   x.fill(p);
   gradients.fill(p, dout);
   kernels::memory_backward(p, torch_parallel());
 }
 
-Tensors3 backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                  std::string_view form, double scale, const OptionalTensor& cu_seqlens,
-                  const OptionalTensor& cu_seqlens_source) {
-  choose_backend(kOp, "kernel", q);
-  const Operands x = load(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
-  check_dout(kOp, dout, q);
-  const Gradients g{empty_rows_like(q), empty_rows_like(m), at::empty(basis.sizes(), basis.options())};
+Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view form, const Options& o) {
+  choose_kernel(kOp, x, o);
+  const Operands loaded = load(x, form, o);
+  check_dout(kOp, dout, x.q);
+  const KernelGradients g(x);
   const at::Tensor dense_dout = dense_rows(dout);
-  q.scalar_type() == at::kFloat ? run_backward<float>(x, dense_dout, g) : run_backward<double>(x, dense_dout, g);
+  x.q.scalar_type() == at::kFloat ? run_backward<float>(loaded, dense_dout, g)
+                                  : run_backward<double>(loaded, dense_dout, g);
   return {g.dq, g.dm, g.dbasis};
 }
 
 template <class T>
-Tensors4 run_extend(const Extension& x, const at::Tensor& layout) {
+Extended run_extend(const Extension& x, const at::Tensor& layout) {
   at::Tensor out = empty_rows_like(layout);
-  at::Tensor closed = at::empty(x.closed.sizes(), x.closed.options());
-  at::Tensor open = at::empty(x.open.sizes(), x.open.options());
-  at::Tensor count = at::empty(x.count.sizes(), x.count.options());
+  at::Tensor closed = empty_like(x.closed), open = empty_like(x.open), count = empty_like(x.count);
   kernels::MemoryForward<T> p;
   x.fill(p);
   p.state = x.state();
   p.out = mutable_rows<T>(out);
   p.state_out = {closed.mutable_data_ptr<double>(), open.mutable_data_ptr<double>(), count.mutable_data_ptr<int64_t>()};
   kernels::memory_forward(p, torch_parallel());
-  return {out, closed, open, count};
+  return {out, closed, open, count, no_visible()};
 }
 
-Tensors4 extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
-                std::string_view backend) {
-  const Backend chosen = choose_backend(kExtend, backend, q);
-  report_backend(kExtend, backend, chosen, q);
-  if (chosen == Backend::composed) return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
-  const Extension x = load_extension(q, m, basis, closed, open, count, scale, cu_seqlens);
-  return q.scalar_type() == at::kFloat ? run_extend<float>(x, q) : run_extend<double>(x, q);
+Extended extend(const Inputs& x, const State& state, const Options& o) {
+  const Backend chosen = choose(kExtend, x, o);
+  report_backend(kExtend, o.backend, chosen, x.q);
+  if (chosen == Backend::composed) return reference_extend(x, state, o);
+  const Extension loaded = load_extension(x, state, o);
+  return x.q.scalar_type() == at::kFloat ? run_extend<float>(loaded, x.q) : run_extend<double>(loaded, x.q);
 }
 
 template <class T>
-void run_extend_backward(const Extension& x, const at::Tensor& dout, const Gradients& gradients,
+void run_extend_backward(const Extension& x, const at::Tensor& dout, const KernelGradients& gradients,
                          const at::Tensor& dclosed_out, const at::Tensor& dopen_out, const at::Tensor& dclosed,
                          const at::Tensor& dopen) {
   kernels::MemoryBackward<T> p;
@@ -175,51 +169,47 @@ void run_extend_backward(const Extension& x, const at::Tensor& dout, const Gradi
   kernels::memory_backward(p, torch_parallel());
 }
 
-Tensors5 extend_backward(const OptionalTensor& dout, const OptionalTensor& dclosed_out, const OptionalTensor& dopen_out,
-                         const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens) {
-  choose_backend(kExtend, "kernel", q);
-  const Extension x = load_extension(q, m, basis, closed, open, count, scale, cu_seqlens);
-  check_extend_gradients<int64_t>(dout, dclosed_out, dopen_out, q, basis, cu_seqlens);
-  const at::Tensor dense_dout = dout ? dense_rows(*dout) : zero_rows(q);
+ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs& x, const State& state,
+                                const Options& o) {
+  choose_kernel(kExtend, x, o);
+  const auto shape = check_extend<int64_t>(x, state, o);
+  const Extension loaded = load_extension(x, state, o);
+  check_extended_gradients(gradients, x, shape, o);
+  const at::Tensor dense_dout = gradients.out ? dense_rows(*gradients.out) : zero_rows(x.q);
   const auto dense = [](const OptionalTensor& t) { return t ? t->contiguous() : at::Tensor(); };
-  const at::Tensor dense_closed = dense(dclosed_out), dense_open = dense(dopen_out);
-  const Gradients g{empty_rows_like(q), empty_rows_like(m), at::empty(basis.sizes(), basis.options())};
-  const at::Tensor dclosed = at::empty(closed.sizes(), closed.options()),
-                   dopen = at::empty(open.sizes(), open.options());
-  if (q.scalar_type() == at::kFloat)
-    run_extend_backward<float>(x, dense_dout, g, dense_closed, dense_open, dclosed, dopen);
+  const at::Tensor dense_closed = dense(gradients.closed), dense_open = dense(gradients.open);
+  const KernelGradients g(x);
+  const at::Tensor dclosed = empty_like(state.closed), dopen = empty_like(state.open);
+  if (x.q.scalar_type() == at::kFloat)
+    run_extend_backward<float>(loaded, dense_dout, g, dense_closed, dense_open, dclosed, dopen);
   else
-    run_extend_backward<double>(x, dense_dout, g, dense_closed, dense_open, dclosed, dopen);
-  return {g.dq, g.dm, g.dbasis, dclosed, dopen};
+    run_extend_backward<double>(loaded, dense_dout, g, dense_closed, dense_open, dclosed, dopen);
+  return {g.dq, g.dm, g.dbasis, dclosed, dopen, no_visible()};
 }
 
 // Other devices have no kernel of their own.
-at::Tensor forward_anywhere(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                            double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                            std::string_view backend) {
-  report_backend(kOp, backend, choose_backend(kOp, backend, q), q);
-  return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
+at::Tensor forward_anywhere(const Inputs& x, std::string_view form, const Options& o) {
+  report_backend(kOp, o.backend, choose(kOp, x, o), x.q);
+  return reference(x, form, o);
 }
-Tensors4 extend_anywhere(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens, std::string_view backend) {
-  report_backend(kExtend, backend, choose_backend(kExtend, backend, q), q);
-  return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
+Extended extend_anywhere(const Inputs& x, const State& state, const Options& o) {
+  report_backend(kExtend, o.backend, choose(kExtend, x, o), x.q);
+  return reference_extend(x, state, o);
 }
 
 }  // namespace
 }  // namespace longspan::ops::memory
 
 TORCH_LIBRARY_IMPL(longspan, CPU, m) {
-  m.impl("orthogonal_memory", TORCH_FN(longspan::ops::memory::forward));
-  m.impl("orthogonal_memory_backward", TORCH_FN(longspan::ops::memory::backward));
-  m.impl("orthogonal_memory_extend", TORCH_FN(longspan::ops::memory::extend));
-  m.impl("orthogonal_memory_extend_backward", TORCH_FN(longspan::ops::memory::extend_backward));
+  using namespace longspan::ops::memory;
+  m.impl("orthogonal_memory", TORCH_FN(flat_forward<forward>));
+  m.impl("orthogonal_memory_backward", TORCH_FN(flat_backward<backward>));
+  m.impl("orthogonal_memory_extend", TORCH_FN(flat_extend<extend>));
+  m.impl("orthogonal_memory_extend_backward", TORCH_FN(flat_extend_backward<extend_backward>));
 }
 
 TORCH_LIBRARY_IMPL(longspan, CompositeExplicitAutograd, m) {
-  m.impl("orthogonal_memory", TORCH_FN(longspan::ops::memory::forward_anywhere));
-  m.impl("orthogonal_memory_extend", TORCH_FN(longspan::ops::memory::extend_anywhere));
+  using namespace longspan::ops::memory;
+  m.impl("orthogonal_memory", TORCH_FN(flat_forward<forward_anywhere>));
+  m.impl("orthogonal_memory_extend", TORCH_FN(flat_extend<extend_anywhere>));
 }
