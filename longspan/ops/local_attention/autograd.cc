@@ -72,8 +72,8 @@ std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& q, const at::Tensor
                                            std::optional<double> scale, const OptionalTensor& cu_seqlens,
                                            const OptionalTensor& cu_seqlens_k, std::string_view backend) {
   // The composed form consists of differentiable operators.
-  if (choose_backend(kOp, backend, q) == Backend::composed) {
-    report_backend(kOp, backend, Backend::composed, q);
+  if (const Backend chosen = choose_backend(kOp, backend, q); chosen != Backend::kernel) {
+    report_backend(kOp, backend, chosen, q);
     return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
   }
   const auto results = Attend::apply(q, k, v, table, cu_seqlens, cu_seqlens_k, reach_left, reach_right, scale, backend);

@@ -86,7 +86,7 @@ std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& q, const at::Tensor
                                            const OptionalTensor& cu_seqlens_k, std::string_view backend) {
   const Backend chosen = choose_backend(kOp, backend, q);
   report_backend(kOp, backend, chosen, q);
-  if (chosen == Backend::composed)
+  if (chosen != Backend::kernel)
     return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
   const Operands x(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
   return q.scalar_type() == at::kFloat ? run_forward<float>(x, q) : run_forward<double>(x, q);

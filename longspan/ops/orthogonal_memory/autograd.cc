@@ -2,9 +2,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "longspan/ops/orthogonal_memory/aten_forms.h"
 #include "longspan/ops/orthogonal_memory/check.h"
 #include "longspan/ops/orthogonal_memory/dispatch.h"
-#include "longspan/ops/orthogonal_memory/reference.h"
 
 namespace longspan::ops::memory {
 namespace {
@@ -13,7 +13,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 [[noreturn]] void refuse_second_derivative(const char* op) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": expected one derivative, got a second one; the backend reference has it");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, op, ": expected one derivative, got a second one; the backends composed and reference have it");
 }
 
 // What a backward pass needs of the call: tensors as saved variables, everything else beside them.
@@ -40,8 +41,13 @@ struct Saved {
     const variable_list t = ctx->get_saved_variables();
     x = {t[0], t[1], t[2]};
     state = {t[3], t[4], t[5], optional(t[6])};
-    options = {ctx->saved_data["scale"].toDouble(), optional(t[7]), optional(t[8]), ctx->saved_data["window"].toInt(),
-               accumulator, ctx->saved_data["dropout"].toDouble(), optional(t[9])};
+    options = {ctx->saved_data["scale"].toDouble(),
+               optional(t[7]),
+               optional(t[8]),
+               ctx->saved_data["window"].toInt(),
+               accumulator,
+               ctx->saved_data["dropout"].toDouble(),
+               optional(t[9])};
   }
 };
 
@@ -107,10 +113,10 @@ class Extend : public torch::autograd::Function<Extend> {
 class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
  public:
   static variable_list forward(AutogradContext*, const OptionalTensor& dout, const OptionalTensor& dclosed_out,
-                               const OptionalTensor& dopen_out, const OptionalTensor& dvisible_out,
-                               const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                               const at::Tensor& closed, const at::Tensor& open, const OptionalTensor& visible,
-                               const at::Tensor& count, const Options& options) {
+                               const OptionalTensor& dopen_out, const OptionalTensor& dvisible_out, const at::Tensor& q,
+                               const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
+                               const at::Tensor& open, const OptionalTensor& visible, const at::Tensor& count,
+                               const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
     auto [dq, dm, dbasis, dclosed, dopen, dvisible] = call_extend_backward(
         {dout, dclosed_out, dopen_out, dvisible_out}, {q, m, basis}, {closed, open, count, visible}, options);
@@ -120,10 +126,10 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
 };
 
 at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
-  // The composed form consists of differentiable operators.
-  if (choose(kOp, x, options) == Backend::composed) {
-    report_backend(kOp, options.backend, Backend::composed, x.q);
-    return reference(x, form, options);
+  // The other forms consist of differentiable operators.
+  if (const Backend chosen = choose(kOp, x, options); chosen != Backend::kernel) {
+    report_backend(kOp, options.backend, chosen, x.q);
+    return run_in_aten(chosen, x, form, options);
   }
   return Read::apply(x.q, x.m, x.basis, form, options);
 }
@@ -134,9 +140,9 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view for
 }
 
 Extended extend(const Inputs& x, const State& s, const Options& options) {
-  if (choose(kExtend, x, options) == Backend::composed) {
-    report_backend(kExtend, options.backend, Backend::composed, x.q);
-    return reference_extend(x, s, options);
+  if (const Backend chosen = choose(kExtend, x, options); chosen != Backend::kernel) {
+    report_backend(kExtend, options.backend, chosen, x.q);
+    return run_in_aten(chosen, x, s, options);
   }
   const auto r = Extend::apply(x.q, x.m, x.basis, s.closed, s.open, s.visible, s.count, options);
   return {r[0], r[1], r[2], r[3], r[4]};

@@ -37,7 +37,7 @@ inline Backend choose(const char* op, const Inputs& x, const Options& o) {
   if (o.window == 0 && o.accumulator == "float64" && o.dropout == 0 && !grouped)
     return choose_backend(op, o.backend, x.q);
   TORCH_CHECK_VALUE(o.backend != "kernel", op, ": backend: the kernel takes no such options");
-  return choose_backend(op, o.backend == "auto" ? "reference" : o.backend, x.q);
+  return choose_backend(op, o.backend == "auto" ? "composed" : o.backend, x.q);
 }
 inline void choose_kernel(const char* op, const Inputs& x, Options o) {
   o.backend = "kernel";

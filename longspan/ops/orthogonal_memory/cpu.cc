@@ -3,9 +3,9 @@
 #include <torch/library.h>
 
 #include "longspan/kernels/memory/memory.h"
+#include "longspan/ops/orthogonal_memory/aten_forms.h"
 #include "longspan/ops/orthogonal_memory/check.h"
 #include "longspan/ops/orthogonal_memory/dispatch.h"
-#include "longspan/ops/orthogonal_memory/reference.h"
 #include "longspan/ops/parallel.h"
 
 namespace longspan::ops::memory {
@@ -94,7 +94,7 @@ at::Tensor run_forward(const Operands& x, const at::Tensor& layout) {
 at::Tensor forward(const Inputs& x, std::string_view form, const Options& o) {
   const Backend chosen = choose(kOp, x, o);
   report_backend(kOp, o.backend, chosen, x.q);
-  if (chosen == Backend::composed) return reference(x, form, o);
+  if (chosen != Backend::kernel) return run_in_aten(chosen, x, form, o);
   const Operands loaded = load(x, form, o);
   return x.q.scalar_type() == at::kFloat ? run_forward<float>(loaded, x.q) : run_forward<double>(loaded, x.q);
 }
@@ -149,7 +149,7 @@ Extended run_extend(const Extension& x, const at::Tensor& layout) {
 Extended extend(const Inputs& x, const State& state, const Options& o) {
   const Backend chosen = choose(kExtend, x, o);
   report_backend(kExtend, o.backend, chosen, x.q);
-  if (chosen == Backend::composed) return reference_extend(x, state, o);
+  if (chosen != Backend::kernel) return run_in_aten(chosen, x, state, o);
   const Extension loaded = load_extension(x, state, o);
   return x.q.scalar_type() == at::kFloat ? run_extend<float>(loaded, x.q) : run_extend<double>(loaded, x.q);
 }
@@ -189,12 +189,14 @@ ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs
 
 // Other devices have no kernel of their own.
 at::Tensor forward_anywhere(const Inputs& x, std::string_view form, const Options& o) {
-  report_backend(kOp, o.backend, choose(kOp, x, o), x.q);
-  return reference(x, form, o);
+  const Backend chosen = choose(kOp, x, o);
+  report_backend(kOp, o.backend, chosen, x.q);
+  return run_in_aten(chosen, x, form, o);
 }
 Extended extend_anywhere(const Inputs& x, const State& state, const Options& o) {
-  report_backend(kExtend, o.backend, choose(kExtend, x, o), x.q);
-  return reference_extend(x, state, o);
+  const Backend chosen = choose(kExtend, x, o);
+  report_backend(kExtend, o.backend, chosen, x.q);
+  return run_in_aten(chosen, x, state, o);
 }
 
 }  // namespace

@@ -89,8 +89,7 @@ at::Tensor read(const Problem& x, const at::Tensor& mean_in, const at::Tensor& c
 at::Tensor full(const Problem& x) {
   const c10::SymInt sources = x.m.sym_size(2);
   // No sources: a mean of 0, and so zeros.
-  const at::Tensor mean =
-      x.projected().sum(2, /*keepdim=*/true) / at::Scalar(sources > 0 ? sources : c10::SymInt(1));
+  const at::Tensor mean = x.projected().sum(2, /*keepdim=*/true) / at::Scalar(sources > 0 ? sources : c10::SymInt(1));
   return read(x, mean, x.fresh().count);
 }
 
@@ -125,7 +124,7 @@ Sums advance(const Problem& x, const at::Tensor& z, const Sums& before, const at
   after.closed = before.closed + before.open.masked_fill(complete.logical_not(), 0) + z.masked_fill(rest, 0).sum(2);
   after.open = before.open.masked_fill(complete, 0) + z.masked_fill(rest.logical_not(), 0).sum(2);
   after.count = total;
-  if (x.window > 0) after.visible = memory.select_symint(2, rows);
+  if (x.window > 0) after.visible = memory.select_symint(2, rows).contiguous();
   return after;
 }
 
