@@ -200,7 +200,8 @@ at::Tensor LavoAttention::attend_packed(const at::Tensor& q, const at::Tensor& k
   at::Tensor local;
   if (has_local()) {
     const int64_t reach = options_.w - 1;
-    local = ops::local_attention(q, k, v, table(), reach, causal() ? 0 : reach, std::nullopt, packed.cu);
+    local = ops::local_attention(q, k, v, table(),
+                                 {.reach_left = reach, .reach_right = causal() ? 0 : reach, .cu_seqlens = packed.cu});
     if (!has_memory()) return local;
   }
   const at::Tensor features = memory_features(local, v, packed.cu.has_value());
@@ -281,8 +282,8 @@ at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const
   at::Tensor local;
   if (has_local()) {
     const WindowKeys window = join_window(next, project_.keys(x), v, cu);
-    local =
-        ops::local_attention(q, window.keys, window.values, table(), options_.w - 1, 0, std::nullopt, cu, window.cu);
+    local = ops::local_attention(q, window.keys, window.values, table(),
+                                 {.reach_left = options_.w - 1, .cu_seqlens = cu, .cu_seqlens_k = window.cu});
   }
   at::Tensor out = local;
   if (has_memory()) {

@@ -172,8 +172,8 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments, message", [
         ((x[0], x, x, None, 1, 0), r"q: expected \[B, H, N, D\], got \[3, 5, 4\]"),
-        ((x, x[:, :2], x, None, 1, 0), r"k: expected \[B = 2, H = 3, M, D = 4\], got \[2, 2, 5, 4\]"),
-        ((x, x, x[:, :, :3], None, 1, 0), r"v: expected \[B = 2, H = 3, M = 5, Dv\], got \[2, 3, 3, 4\]"),
+        ((x, x[:, :2], x, None, 1, 0), r"k: expected a number of heads Hk that divides H = 3, got \[2, 2, 5, 4\]"),
+        ((x, x, x[:, :, :3], None, 1, 0), r"v: expected \[B = 2, Hk = 3, M = 5, Dv\], got \[2, 3, 3, 4\]"),
         ((x, x[:, :, :3], x[:, :, :3], None, 1, 0), r"k: expected at least as many rows as q, 5, got 3"),
         ((x, x.double(), x, None, 1, 0), r"k: expected float32 as q, got float64"),
         ((x.long(), x, x, None, 1, 0), r"q: expected a floating point dtype, got int64"),

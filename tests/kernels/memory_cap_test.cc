@@ -138,5 +138,38 @@ TEST(MemoryCap, ForwardStaysBelow32BytesForEachElementOfARow) {
   }
 }
 
+// bfloat16 operands are widened as tiles are packed: beyond operands and results there is less than a quarter of one
+// operand in float32.
+TEST(MemoryCap, LocalAttentionReadsBFloat16InPlace) {
+  constexpr int64_t n = 65536, width = 64, window = 16;
+  std::vector<BFloat16> x(n * width, BFloat16(0.5f)), out(x), dq(x), dk(x), dv(x);
+  std::vector<float> lse(n);
+  const auto fill = [&](LocalParams<BFloat16>& p) {
+    p.sequences = p.heads = 1;
+    p.width = p.value_width = width;
+    p.queries = p.keys = {nullptr, n};
+    p.reach_left = window - 1;
+    p.q = p.k = p.v = {x.data(), n * width, n * width, width};
+  };
+  const int64_t before = live_bytes;
+  const int64_t peak = peak_during([&] {
+    LocalForward<BFloat16> forward;
+    fill(forward);
+    forward.out = {out.data(), n * width, n * width, width};
+    forward.lse = {lse.data(), n, n, 1};
+    local_forward(forward, SerialParallel());
+    LocalBackward<BFloat16> backward;
+    fill(backward);
+    backward.out = backward.dout = forward.q;
+    backward.lse = {lse.data(), n, n, 1};
+    backward.dq = {dq.data(), n * width, n * width, width};
+    backward.dk = {dk.data(), n * width, n * width, width};
+    backward.dv = {dv.data(), n * width, n * width, width};
+    local_backward(backward, SerialParallel());
+  });
+  EXPECT_LT(peak - before, n * width * int64_t{sizeof(float)} / 4);
+  EXPECT_EQ(static_cast<float>(out.back()), 0.5f);  // it ran
+}
+
 }  // namespace
 }  // namespace longspan::kernels

@@ -23,9 +23,7 @@ c10::ArrayRef<Int> sizes_of(const at::Tensor& t) {
 /// "float32"
 inline std::string_view dtype_name(const at::Tensor& t) { return c10::getDtypeNames(t.scalar_type()).first; }
 
-inline bool is_16_bit(const at::Tensor& t) {
-  return t.scalar_type() == at::kBFloat16 || t.scalar_type() == at::kHalf;
-}
+inline bool is_16_bit(const at::Tensor& t) { return t.scalar_type() == at::kBFloat16 || t.scalar_type() == at::kHalf; }
 
 inline void check_same_device(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q,
                               const char* q_name = "q") {
@@ -68,8 +66,8 @@ void check_borders_shape(const char* op, const char* name, const at::Tensor& cu,
                     ": expected int64 or int32, got ", dtype_name(cu));
   TORCH_CHECK_VALUE(cu.is_cpu() || cu.device() == q.device(), op, ": ", name, ": expected a tensor on ",
                     q.is_cpu() ? "" : "cpu or ", q.device(), ", got device ", cu.device());
-  TORCH_CHECK_VALUE(sizes_of<Int>(q)[0] == 1, op, ": ", name, ": expected a batch of 1 in a packed call, got B = ",
-                    sizes_of<Int>(q)[0]);
+  TORCH_CHECK_VALUE(sizes_of<Int>(q)[0] == 1, op, ": ", name,
+                    ": expected a batch of 1 in a packed call, got B = ", sizes_of<Int>(q)[0]);
 }
 
 /// Probability and seed of dropout; load_dropout() reads the seed.
