@@ -129,7 +129,7 @@ def test_empty(shape):
 
 def test_no_sources_give_zeros():
     q, m, basis = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 0, 4), torch.eye(4)[None]
-    for backend in ("kernel", "reference"):
+    for backend in ("kernel", "composed", "reference"):
         out = ops.orthogonal_memory(q, m, basis, "full", backend=backend)
         assert torch.equal(out, torch.zeros_like(q))
         (dq,) = torch.autograd.grad(out.sum(), q)
@@ -200,7 +200,7 @@ class TestMessages:
         ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([7])),
          r"cu_seqlens: expected a first border of 0, got 7"),
     ])
-    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
     def test_local_attention(self, arguments, message, backend):
         with pytest.raises(ValueError, match="^local_attention: " + message + "$"):
             if arguments[0].dtype.is_floating_point:
@@ -229,7 +229,7 @@ class TestMessages:
         (5, torch.zeros(2, dtype=torch.int32), r"count: expected int64, got int32"),
         (5, torch.tensor([0, -4]), r"count: expected 0 or more, got -4 at index 1"),
     ])
-    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
     def test_extend(self, place, value, message, backend):
         sums = torch.zeros(2, 3, 2, dtype=torch.float64)
         arguments = [self.x, self.x, torch.zeros(3, 2, 4), sums, sums, torch.zeros(2, dtype=torch.int64)]
@@ -238,5 +238,5 @@ class TestMessages:
             ops.orthogonal_memory_extend(*arguments, backend=backend)
 
     def test_backend(self):
-        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel or reference, got fast$"):
+        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel, composed or reference, got fast$"):
             ops.local_attention(self.x, self.x, self.x, None, 1, 0, backend="fast")

@@ -90,7 +90,7 @@ class OrthogonalMemoryTest : public ::testing::TestWithParam<Shape> {
   void SetUp() override { at::manual_seed(21); }
 };
 
-TEST_P(OrthogonalMemoryTest, EqualsComposedForm) { expect_equals_composed_form<Bounds>(Operands(GetParam())); }
+TEST_P(OrthogonalMemoryTest, EqualsReference) { expect_equals_reference<Bounds>(Operands(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, OrthogonalMemoryTest,
@@ -155,13 +155,13 @@ TEST(OrthogonalMemoryExtend, PackedStreamsAreTheirOwn) {
   }
   const auto stack = [](const std::vector<OrthogonalMemoryState>& list) {
     return OrthogonalMemoryState{at::cat({list[0].closed, list[1].closed, list[2].closed}),
-                 at::cat({list[0].open, list[1].open, list[2].open}),
-                 at::cat({list[0].count, list[1].count, list[2].count})};
+                                 at::cat({list[0].open, list[1].open, list[2].open}),
+                                 at::cat({list[0].count, list[1].count, list[2].count})};
   };
   OrthogonalMemoryState packed = stack(states);
   const OrthogonalMemoryState wanted = stack(after);
-  const at::Tensor out =
-      extend(at::cat(new_q, 2), at::cat(new_m, 2), basis, packed, {.cu_seqlens = at::tensor({0, 3, 3, 263}, at::kLong)});
+  const at::Tensor out = extend(at::cat(new_q, 2), at::cat(new_m, 2), basis, packed,
+                                {.cu_seqlens = at::tensor({0, 3, 3, 263}, at::kLong)});
   EXPECT_TRUE(same_bits(out, at::cat(expected, 2)));
   EXPECT_TRUE(same_bits(packed.closed, wanted.closed));
   EXPECT_TRUE(same_bits(packed.open, wanted.open));
@@ -241,10 +241,11 @@ TEST(OrthogonalMemoryExtend, GradientsOfStreamsAreIsolated) {
 // The results do not alias the state either, also when nothing is to be done.
 TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
   const at::Tensor q = at::zeros({1, 2, 0, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
-  for (const char* backend : {"kernel", "reference"}) {
+  for (const char* backend : {"kernel", "composed", "reference"}) {
     SCOPED_TRACE(backend);
     OrthogonalMemoryState state = fresh(0, 2, 4);
-    EXPECT_EQ(extend(q, q, basis, state, {.cu_seqlens = at::tensor({0}, at::kLong), .backend = backend}).sizes(), q.sizes());
+    EXPECT_EQ(extend(q, q, basis, state, {.cu_seqlens = at::tensor({0}, at::kLong), .backend = backend}).sizes(),
+              q.sizes());
     EXPECT_EQ(state.closed.sizes(), (std::vector<int64_t>{0, 2, 4}));
     EXPECT_EQ(state.open.sizes(), (std::vector<int64_t>{0, 2, 4}));
     EXPECT_EQ(state.count.sizes(), (std::vector<int64_t>{0}));
@@ -253,7 +254,7 @@ TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
 
 TEST(OrthogonalMemoryExtend, BothFormsRefuseNegativeCounts) {
   const at::Tensor q = at::zeros({2, 2, 3, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
-  for (const char* backend : {"kernel", "reference"}) {
+  for (const char* backend : {"kernel", "composed", "reference"}) {
     OrthogonalMemoryState state = fresh(2, 2, 4);
     state.count = at::tensor({5, -1}, at::kLong);
     EXPECT_EQ(value_error([&] { extend(q, q, basis, state, {.backend = backend}); }),
@@ -278,9 +279,7 @@ TEST(OrthogonalMemory, PackedSequencesAreIsolated) {
 
 TEST(OrthogonalMemory, ErrorsAreValueErrorsWithOneLine) {
   const at::Tensor q = at::zeros({1, 1, 2, 3});
-  EXPECT_EQ(value_error([&] {
-              orthogonal_memory(q, q, at::zeros({2, 2, 3}), "causal");
-            }),
+  EXPECT_EQ(value_error([&] { orthogonal_memory(q, q, at::zeros({2, 2, 3}), "causal"); }),
             "orthogonal_memory: basis: expected [H = 1, R, D = 3] or [1, R, D], R >= 1, got [2, 2, 3]");
 }
 

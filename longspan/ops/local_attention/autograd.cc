@@ -63,8 +63,8 @@ class AttendBackward : public torch::autograd::Function<AttendBackward> {
   }
 
   static variable_list backward(AutogradContext*, const variable_list&) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, kOp,
-                                ": expected one derivative, got a second one; the backends composed and reference have it");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, kOp, ": expected one derivative, got a second one; the backends composed and reference have it");
   }
 };
 

@@ -72,7 +72,7 @@ class KeyAxis {
   /// The inverse of spread_queries().
   at::Tensor collect_queries(const at::Tensor& x) const {
     if (query_place_.defined()) return x.flatten(2, 3).index_select(2, query_place_);
-    return layout_.collect(x).narrow_symint(2, shift_, keys_.rows() - shift_);
+    return layout_.collect(x).narrow_symint(2, shift_, keys_.rows() - shift_).clone(at::MemoryFormat::Contiguous);
   }
 
   /// [B, Hk, M, W] -> [B, Hk, blocks, span, W], each block with its neighbours' nearest rows; zeros where these belong
