@@ -1,6 +1,7 @@
 // What the composed forms promise beyond their values, which are compared with the reference where the kernels' are.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -22,7 +23,7 @@ TEST(DropoutMask, DecidesAsTheScalarDefinition) {
   const int64_t seed = -0x123456789abcdef;
   const double p = 0.3;
   const Dropout scalar{p, static_cast<uint64_t>(seed)};
-  const DropoutMask mask(p, at::tensor(seed, at::kLong).view({}), at::ones({1}));
+  const DropoutMask mask(p, at::scalar_tensor(seed, at::kLong), at::ones({1}));
   const int64_t rows = 3, heads = 2, queries = 5, keys = 11, first = (int64_t{1} << 32) - 2;
   const auto count = [](int64_t n) { return at::arange(n, at::kLong); };
   const at::Tensor factors =
