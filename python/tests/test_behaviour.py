@@ -230,10 +230,47 @@ class TestMessages:
         ((x, x, torch.zeros(3, 0, 4), "full"), r"basis: expected .*, got \[3, 0, 4\]"),
         ((x[:1], x[:1], torch.zeros(3, 2, 4), "causal", 1.0, torch.tensor([0, 5]), torch.tensor([0, 5])),
          r"cu_seqlens_source: expected none in the causal form"),
+        ((x, x[:, :2], torch.zeros(3, 2, 4), "causal"),
+         r"m: expected a number of heads Hm that divides H = 3, got \[2, 2, 5, 4\]"),
+        ((x, x.bfloat16(), torch.zeros(3, 2, 4), "causal"), r"m: expected float32 as q, got bfloat16"),
+        ((x.bfloat16(), x.double(), torch.zeros(3, 2, 4), "causal"),
+         r"m: expected bfloat16 as q or float32, got float64"),
     ])
     def test_orthogonal_memory(self, arguments, message):
         with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
             ops.orthogonal_memory(*arguments)
+
+    @pytest.mark.parametrize("form, options, message", [
+        ("causal", {"window": -1}, r"window: expected 0 or more, got -1"),
+        ("full", {"window": 4}, r"window: expected 0 in the form full, got 4"),
+        ("causal", {"accumulator": "float16"},
+         r"accumulator: expected float64, float32_compensated or float32, got float16"),
+        ("causal", {"dropout": 1.0}, r"dropout: expected a probability in \[0, 1\), got 1"),
+        ("causal", {"dropout": 0.5}, r"dropout_seed: expected with a dropout of 0.5"),
+        ("causal", {"dropout": 0.5, "dropout_seed": torch.tensor([1])},
+         r"dropout_seed: expected no dimensions, got \[1\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    def test_options_of_orthogonal_memory(self, form, options, message, backend):
+        with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
+            ops.orthogonal_memory(self.x, self.x, torch.zeros(3, 2, 4), form, **options, backend=backend)
+
+    @pytest.mark.parametrize("options, message", [
+        ({"window": 4}, r"visible: expected with a window, got none"),
+        ({"visible": torch.zeros(2, 3, 2).double()}, r"visible: expected none without a window, got one"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 2)}, r"visible: expected float64, got float32"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 4).double()},
+         r"visible: expected \[B = 2, H = 3, R = 2\], got \[2, 3, 4\]"),
+        ({"accumulator": "float32"}, r"closed: expected float32, got float64"),
+        ({"accumulator": "float32_compensated"},
+         r"closed: expected \[B = 2, H = 3, 2 R = 4\], got \[2, 3, 2\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    def test_options_of_extend(self, options, message, backend):
+        sums = torch.zeros(2, 3, 2, dtype=torch.float64)
+        with pytest.raises(ValueError, match="^orthogonal_memory_extend: " + message + "$"):
+            ops.orthogonal_memory_extend(self.x, self.x, torch.zeros(3, 2, 4), sums, sums,
+                                         torch.zeros(2, dtype=torch.int64), **options, backend=backend)
 
     @pytest.mark.parametrize("place, value, message", [
         (3, torch.zeros(2, 3, 2), r"closed: expected float64, got float32"),
