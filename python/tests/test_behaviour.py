@@ -33,35 +33,59 @@ def test_thread_count_changes_no_bit():
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
-def test_autocast_computes_in_float32(half):
-    q, k, v, table, basis = inputs()
-    low = [t.to(half) for t in (q, k, v)]
-    wide = [t.float() for t in low]
-    closed = torch.zeros(2, 3, 8, dtype=torch.float64)
-    count = torch.zeros(2, dtype=torch.int64)
-    with torch.autocast("cpu", dtype=half):
-        local = ops.local_attention(*low, table, 8, 0)
-        memory = ops.orthogonal_memory(low[0], low[2], basis, "causal")
-        extended = ops.orthogonal_memory_extend(low[0], low[2], basis, closed, closed, count)
-    assert local.dtype == memory.dtype == extended[0].dtype == torch.float32
-    assert torch.equal(local, ops.local_attention(*wide, table, 8, 0))
-    assert torch.equal(memory, ops.orthogonal_memory(wide[0], wide[2], basis, "causal"))
-    assert torch.equal(extended[0], memory)
-
-
-def test_autocast_gradients_reach_the_16_bit_leaf():
+def test_autocast_of_local_attention(half):
+    """bfloat16 stays, and takes float32 beside it along; float16 becomes float32. The table is float32."""
     q, k, v, table, _ = inputs()
-    low = q.bfloat16().requires_grad_()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = ops.local_attention(low, k, v, table, 8, 0)
-    out.sum().backward()
-    wide = low.detach().float().requires_grad_()
-    ops.local_attention(wide, k, v, table, 8, 0).sum().backward()
-    assert low.grad.dtype == torch.bfloat16 and torch.equal(low.grad, wide.grad.bfloat16())
+    low = [t.to(half) for t in (q, k, v)]
+    kept = torch.float32 if half is torch.float16 else half
+    with torch.autocast("cpu", dtype=half):
+        local = ops.local_attention(*low, table.to(half), 8, 0)
+        mixed = ops.local_attention(q, low[1], v, table, 8, 0)
+        wide = ops.local_attention(q, k, v, table, 8, 0)
+        float32_out = ops.local_attention(*low, table, 8, 0, float32_out=True)
+    assert local.dtype == mixed.dtype == kept and wide.dtype == float32_out.dtype == torch.float32
+    low = [t.to(kept) for t in low]
+    assert torch.equal(local, ops.local_attention(*low, table.to(half).float(), 8, 0))
+    assert torch.equal(mixed, ops.local_attention(q.to(kept), low[1], v.to(kept), table, 8, 0))
+    assert torch.equal(wide, ops.local_attention(q, k, v, table, 8, 0))
+    assert torch.equal(float32_out.to(kept), ops.local_attention(*low, table, 8, 0))
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
-def test_16_bit_without_autocast_takes_the_composed_form(half):
+def test_autocast_of_the_memory(half):
+    """bfloat16 stays, also beside float32 features; float16 becomes float32."""
+    q, _, m, _, basis = inputs()
+    low_q, low_m = q.to(half), m.to(half)
+    closed = torch.zeros(2, 3, 8, dtype=torch.float64)
+    count = torch.zeros(2, dtype=torch.int64)
+    with torch.autocast("cpu", dtype=half):
+        memory = ops.orthogonal_memory(low_q, low_m, basis, "causal")
+        mixed = ops.orthogonal_memory(low_q, m, basis, "causal")
+        extended = ops.orthogonal_memory_extend(low_q, low_m, basis, closed, closed, count)
+        wide = ops.orthogonal_memory(q, low_m, basis.to(half), "causal")
+    kept = torch.float32 if half is torch.float16 else half
+    assert memory.dtype == mixed.dtype == extended[0].dtype == kept and wide.dtype == torch.float32
+    assert torch.equal(memory, ops.orthogonal_memory(low_q.to(kept), low_m.to(kept), basis, "causal"))
+    assert torch.equal(mixed, ops.orthogonal_memory(low_q.to(kept), m, basis, "causal"))
+    assert torch.equal(extended[0], memory)
+    assert torch.equal(wide, ops.orthogonal_memory(q, low_m.float(), basis.to(half).float(), "causal"))
+
+
+def test_autocast_gradients_reach_the_16_bit_leaf():
+    """Each leaf's gradient has the leaf's dtype, and is that of the operator on what it was cast to."""
+    q, k, v, table, _ = inputs()
+    leaves = q.bfloat16().requires_grad_(), k.requires_grad_(), v.half().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = ops.local_attention(*leaves, table, 8, 0)
+    gradients = torch.autograd.grad(out.sum(), leaves)
+    low = [t.detach().bfloat16().requires_grad_() for t in leaves]
+    expected = torch.autograd.grad(ops.local_attention(*low, table, 8, 0).sum(), low)
+    for leaf, gradient, other in zip(leaves, gradients, expected):
+        assert gradient.dtype == leaf.dtype and torch.equal(gradient, other.to(leaf.dtype))
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_16_bit_without_autocast(half):
     q, k, v, table, basis = (t.to(half) for t in inputs())
     local = ops.local_attention(q, k, v, table, 8, 0)
     memory = ops.orthogonal_memory(q, v, basis, "causal")
@@ -71,7 +95,12 @@ def test_16_bit_without_autocast_takes_the_composed_form(half):
     assert (local.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
     exact = ops.orthogonal_memory(q.double(), v.double(), basis.double(), "causal")
     assert (memory.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
-    with pytest.raises(ValueError, match="local_attention: backend: the kernel takes float32 and float64"):
+
+
+def test_float16_has_no_kernel():
+    q, k, v, table, _ = (t.half() for t in inputs())
+    message = "local_attention: backend: the kernel takes float32, float64 and bfloat16 on the CPU, got float16 on cpu"
+    with pytest.raises(ValueError, match=message):
         ops.local_attention(q, k, v, table, 8, 0, backend="kernel")
 
 
@@ -210,17 +239,54 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments, message", [
         ((x, x, torch.zeros(3, 2, 4), "forward"), r"form: expected causal or full, got forward"),
-        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, H = 3, M, D = 4\], got \[2, 3, 5, 3\]"),
+        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, Hm, M, D = 4\], got \[2, 3, 5, 3\]"),
         ((x, x[:, :, :3], torch.zeros(3, 2, 4), "causal"), r"m: expected as many rows as q, 5, in .*, got 3"),
         ((x, x, torch.zeros(2, 2, 4), "full"),
          r"basis: expected \[H = 3, R, D = 4\] or \[1, R, D\], R >= 1, got \[2, 2, 4\]"),
         ((x, x, torch.zeros(3, 0, 4), "full"), r"basis: expected .*, got \[3, 0, 4\]"),
         ((x[:1], x[:1], torch.zeros(3, 2, 4), "causal", 1.0, torch.tensor([0, 5]), torch.tensor([0, 5])),
          r"cu_seqlens_source: expected none in the causal form"),
+        ((x, x[:, :2], torch.zeros(3, 2, 4), "causal"),
+         r"m: expected a number of heads Hm that divides H = 3, got \[2, 2, 5, 4\]"),
+        ((x, x.bfloat16(), torch.zeros(3, 2, 4), "causal"), r"m: expected float32 as q, got bfloat16"),
+        ((x.bfloat16(), x.double(), torch.zeros(3, 2, 4), "causal"),
+         r"m: expected bfloat16 as q or float32, got float64"),
     ])
     def test_orthogonal_memory(self, arguments, message):
         with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
             ops.orthogonal_memory(*arguments)
+
+    @pytest.mark.parametrize("form, options, message", [
+        ("causal", {"window": -1}, r"window: expected 0 or more, got -1"),
+        ("full", {"window": 4}, r"window: expected 0 in the form full, got 4"),
+        ("causal", {"accumulator": "float16"},
+         r"accumulator: expected float64, float32_compensated or float32, got float16"),
+        ("causal", {"dropout": 1.0}, r"dropout: expected a probability in \[0, 1\), got 1"),
+        ("causal", {"dropout": 0.5}, r"dropout_seed: expected with a dropout of 0.5"),
+        ("causal", {"dropout": 0.5, "dropout_seed": torch.tensor([1])},
+         r"dropout_seed: expected no dimensions, got \[1\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
+    def test_options_of_orthogonal_memory(self, form, options, message, backend):
+        with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
+            ops.orthogonal_memory(self.x, self.x, torch.zeros(3, 2, 4), form, **options, backend=backend)
+
+    @pytest.mark.parametrize("options, message", [
+        ({"window": 4}, r"visible: expected with a window, got none"),
+        ({"visible": torch.zeros(2, 3, 2).double()}, r"visible: expected none without a window, got one"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 2)}, r"visible: expected float64, got float32"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 4).double()},
+         r"visible: expected \[B = 2, H = 3, R = 2\], got \[2, 3, 4\]"),
+        ({"accumulator": "float32"}, r"closed: expected float32, got float64"),
+        ({"accumulator": "float32_compensated"},
+         r"closed: expected \[B = 2, H = 3, 2 R = 4\], got \[2, 3, 2\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
+    def test_options_of_extend(self, options, message, backend):
+        sums = torch.zeros(2, 3, 2, dtype=torch.float64)
+        with pytest.raises(ValueError, match="^orthogonal_memory_extend: " + message + "$"):
+            ops.orthogonal_memory_extend(self.x, self.x, torch.zeros(3, 2, 4), sums, sums,
+                                         torch.zeros(2, dtype=torch.int64), **options, backend=backend)
 
     @pytest.mark.parametrize("place, value, message", [
         (3, torch.zeros(2, 3, 2), r"closed: expected float64, got float32"),

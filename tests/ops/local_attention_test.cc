@@ -226,7 +226,7 @@ TEST(LocalAttention, DropoutOfAPackIsThatOfItsBatch) {
   at::manual_seed(16);
   const Operands x({3, 2, 20, 20, 8, 8, 7, 0, 0, 0, 0.4});
   const auto pack = [](const at::Tensor& t) { return t.transpose(0, 1).reshape({1, 2, 60, 8}); };
-  for (const char* backend : {"kernel", "reference"}) {
+  for (const char* backend : {"kernel", "composed", "reference"}) {
     const LocalAttentionOptions options{.reach_left = 7,
                                         .cu_seqlens = at::tensor({0, 20, 40, 60}, at::kLong),
                                         .dropout = x.shape.dropout,

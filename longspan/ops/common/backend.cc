@@ -12,10 +12,9 @@
 namespace longspan::ops {
 namespace {
 
-bool has_kernel(const char* op, const at::Tensor& q) {
+bool has_kernel(const at::Tensor& q) {
   const auto dtype = q.scalar_type();
-  const bool bfloat16 = dtype == at::kBFloat16 && op == std::string_view("local_attention");
-  return (q.is_cpu() || q.is_meta()) && (dtype == at::kFloat || dtype == at::kDouble || bfloat16);
+  return (q.is_cpu() || q.is_meta()) && (dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16);
 }
 
 const char* backend_name(Backend backend) {
@@ -55,12 +54,12 @@ void set_backend_log(BackendLog log) {
 }
 
 Backend choose_backend(const char* op, std::string_view requested, const at::Tensor& q) {
-  if (requested == "auto") return has_kernel(op, q) ? Backend::kernel : Backend::composed;
+  if (requested == "auto") return has_kernel(q) ? Backend::kernel : Backend::composed;
   if (requested == "composed") return Backend::composed;
   if (requested == "reference") return Backend::reference;
   TORCH_CHECK_VALUE(requested == "kernel", op, ": backend: expected auto, kernel, composed or reference, got ",
                     requested);
-  TORCH_CHECK_VALUE(has_kernel(op, q), op, ": backend: the kernel takes float32, float64 and bfloat16 on the CPU, got ",
+  TORCH_CHECK_VALUE(has_kernel(q), op, ": backend: the kernel takes float32, float64 and bfloat16 on the CPU, got ",
                     dtype_name(q), " on ", q.device());
   return Backend::kernel;
 }

@@ -99,8 +99,8 @@ class Extend : public torch::autograd::Function<Extend> {
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     variable_list result(8);
     const Saved saved(ctx);
-    ExtendedGradients g{optional(grads[0]), optional(grads[1]), optional(grads[2])};
-    if (saved.state.visible) g.visible = optional(grads[4]);
+    const ExtendedGradients g{optional(grads[0]), optional(grads[1]), optional(grads[2]),
+                              saved.state.visible ? optional(grads[4]) : std::nullopt};
     if (!g.out && !g.closed && !g.open && !g.visible) return result;
     at::Tensor visible;
     std::tie(result[0], result[1], result[2], result[3], result[4], visible) =
@@ -127,7 +127,7 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
 
 at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
   // The other forms consist of differentiable operators.
-  if (const Backend chosen = choose(kOp, x, options); chosen != Backend::kernel) {
+  if (const Backend chosen = choose_backend(kOp, options.backend, x.q); chosen != Backend::kernel) {
     report_backend(kOp, options.backend, chosen, x.q);
     return run_in_aten(chosen, x, form, options);
   }
@@ -140,7 +140,7 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view for
 }
 
 Extended extend(const Inputs& x, const State& s, const Options& options) {
-  if (const Backend chosen = choose(kExtend, x, options); chosen != Backend::kernel) {
+  if (const Backend chosen = choose_backend(kExtend, options.backend, x.q); chosen != Backend::kernel) {
     report_backend(kExtend, options.backend, chosen, x.q);
     return run_in_aten(chosen, x, s, options);
   }

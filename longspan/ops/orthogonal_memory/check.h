@@ -31,17 +31,9 @@ inline Accumulator parse_accumulator(const char* op, std::string_view name) {
   return Accumulator::float32_compensated;
 }
 
-/// Which form runs. The kernel does not take every option yet.
-inline Backend choose(const char* op, const Inputs& x, const Options& o) {
-  const bool grouped = x.q.dim() == 4 && x.m.dim() == 4 && x.q.sym_size(1) != x.m.sym_size(1);
-  if (o.window == 0 && o.accumulator == "float64" && o.dropout == 0 && !grouped)
-    return choose_backend(op, o.backend, x.q);
-  TORCH_CHECK_VALUE(o.backend != "kernel", op, ": backend: the kernel takes no such options");
-  return choose_backend(op, o.backend == "auto" ? "composed" : o.backend, x.q);
-}
-inline void choose_kernel(const char* op, const Inputs& x, Options o) {
-  o.backend = "kernel";
-  choose(op, x, o);
+/// The dtype in which the operator computes, beside the sums of the accumulator.
+inline at::ScalarType sum_dtype(const at::Tensor& q) {
+  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
 template <class Int>

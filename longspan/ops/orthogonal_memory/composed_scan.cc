@@ -42,7 +42,7 @@ class Memory {
  public:
   Memory(const Inputs& x, const Options& options)
       : q_(x.q), options_(options), dropout_(options.dropout, options.dropout_seed, x.q) {
-    dtype_ = q_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    dtype_ = sum_dtype(q_);
     basis_ = x.basis.to(dtype_);
     const c10::SymInt heads = x.q.sym_size(1), shared = x.m.sym_size(1);
     at::Tensor m = x.m.to(dtype_);

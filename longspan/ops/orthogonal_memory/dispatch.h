@@ -36,9 +36,8 @@ at::Tensor flat_forward(const at::Tensor& q, const at::Tensor& m, const at::Tens
                         double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
                         int64_t window, std::string_view accumulator, double dropout,
                         const OptionalTensor& dropout_seed, std::string_view backend) {
-  return function(
-      Inputs{q, m, basis}, form,
-      Options{scale, cu_seqlens, cu_seqlens_source, window, accumulator, dropout, dropout_seed, backend});
+  return function(Inputs{q, m, basis}, form,
+                  Options{scale, cu_seqlens, cu_seqlens_source, window, accumulator, dropout, dropout_seed, backend});
 }
 
 /// The same around function(dout, Inputs, form, Options).

@@ -15,7 +15,7 @@ at::Tensor empty_visible(const State& state) {
 }
 
 at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
-  choose(kOp, x, options);
+  choose_backend(kOp, options.backend, x.q);
   check<c10::SymInt>(x, parse_form(form), options);
   return empty_rows_like(x.q);
 }
@@ -27,7 +27,7 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view for
 }
 
 Extended extend(const Inputs& x, const State& state, const Options& options) {
-  choose(kExtend, x, options);
+  choose_backend(kExtend, options.backend, x.q);
   check_extend<c10::SymInt>(x, state, options);
   return {empty_rows_like(x.q), empty_like(state.closed), empty_like(state.open), empty_like(state.count),
           empty_visible(state)};
