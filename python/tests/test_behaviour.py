@@ -158,7 +158,7 @@ def test_empty(shape):
 
 def test_no_sources_give_zeros():
     q, m, basis = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 0, 4), torch.eye(4)[None]
-    for backend in ("kernel", "reference"):
+    for backend in ("kernel", "composed", "reference"):
         out = ops.orthogonal_memory(q, m, basis, "full", backend=backend)
         assert torch.equal(out, torch.zeros_like(q))
         (dq,) = torch.autograd.grad(out.sum(), q)
@@ -229,7 +229,7 @@ class TestMessages:
         ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([7])),
          r"cu_seqlens: expected a first border of 0, got 7"),
     ])
-    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
     def test_local_attention(self, arguments, message, backend):
         with pytest.raises(ValueError, match="^local_attention: " + message + "$"):
             if arguments[0].dtype.is_floating_point:
@@ -246,10 +246,47 @@ class TestMessages:
         ((x, x, torch.zeros(3, 0, 4), "full"), r"basis: expected .*, got \[3, 0, 4\]"),
         ((x[:1], x[:1], torch.zeros(3, 2, 4), "causal", 1.0, torch.tensor([0, 5]), torch.tensor([0, 5])),
          r"cu_seqlens_source: expected none in the causal form"),
+        ((x, x[:, :2], torch.zeros(3, 2, 4), "causal"),
+         r"m: expected a number of heads Hm that divides H = 3, got \[2, 2, 5, 4\]"),
+        ((x, x.bfloat16(), torch.zeros(3, 2, 4), "causal"), r"m: expected float32 as q, got bfloat16"),
+        ((x.bfloat16(), x.double(), torch.zeros(3, 2, 4), "causal"),
+         r"m: expected bfloat16 as q or float32, got float64"),
     ])
     def test_orthogonal_memory(self, arguments, message):
         with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
             ops.orthogonal_memory(*arguments)
+
+    @pytest.mark.parametrize("form, options, message", [
+        ("causal", {"window": -1}, r"window: expected 0 or more, got -1"),
+        ("full", {"window": 4}, r"window: expected 0 in the form full, got 4"),
+        ("causal", {"accumulator": "float16"},
+         r"accumulator: expected float64, float32_compensated or float32, got float16"),
+        ("causal", {"dropout": 1.0}, r"dropout: expected a probability in \[0, 1\), got 1"),
+        ("causal", {"dropout": 0.5}, r"dropout_seed: expected with a dropout of 0.5"),
+        ("causal", {"dropout": 0.5, "dropout_seed": torch.tensor([1])},
+         r"dropout_seed: expected no dimensions, got \[1\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
+    def test_options_of_orthogonal_memory(self, form, options, message, backend):
+        with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
+            ops.orthogonal_memory(self.x, self.x, torch.zeros(3, 2, 4), form, **options, backend=backend)
+
+    @pytest.mark.parametrize("options, message", [
+        ({"window": 4}, r"visible: expected with a window, got none"),
+        ({"visible": torch.zeros(2, 3, 2).double()}, r"visible: expected none without a window, got one"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 2)}, r"visible: expected float64, got float32"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 4).double()},
+         r"visible: expected \[B = 2, H = 3, R = 2\], got \[2, 3, 4\]"),
+        ({"accumulator": "float32"}, r"closed: expected float32, got float64"),
+        ({"accumulator": "float32_compensated"},
+         r"closed: expected \[B = 2, H = 3, 2 R = 4\], got \[2, 3, 2\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
+    def test_options_of_extend(self, options, message, backend):
+        sums = torch.zeros(2, 3, 2, dtype=torch.float64)
+        with pytest.raises(ValueError, match="^orthogonal_memory_extend: " + message + "$"):
+            ops.orthogonal_memory_extend(self.x, self.x, torch.zeros(3, 2, 4), sums, sums,
+                                         torch.zeros(2, dtype=torch.int64), **options, backend=backend)
 
     @pytest.mark.parametrize("place, value, message", [
         (3, torch.zeros(2, 3, 2), r"closed: expected float64, got float32"),
@@ -258,7 +295,7 @@ class TestMessages:
         (5, torch.zeros(2, dtype=torch.int32), r"count: expected int64, got int32"),
         (5, torch.tensor([0, -4]), r"count: expected 0 or more, got -4 at index 1"),
     ])
-    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
     def test_extend(self, place, value, message, backend):
         sums = torch.zeros(2, 3, 2, dtype=torch.float64)
         arguments = [self.x, self.x, torch.zeros(3, 2, 4), sums, sums, torch.zeros(2, dtype=torch.int64)]
@@ -267,5 +304,5 @@ class TestMessages:
             ops.orthogonal_memory_extend(*arguments, backend=backend)
 
     def test_backend(self):
-        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel or reference, got fast$"):
+        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel, composed or reference, got fast$"):
             ops.local_attention(self.x, self.x, self.x, None, 1, 0, backend="fast")

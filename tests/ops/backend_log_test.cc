@@ -42,7 +42,7 @@ TEST_F(BackendLogTest, OneLineForEachForwardPass) {
   EXPECT_EQ(lines, (std::vector<std::string>{"local_attention: kernel: there is a kernel for float32 on cpu",
                                              "local_attention: kernel: asked for",
                                              "local_attention: kernel: there is a kernel for bfloat16 on cpu",
-                                             "local_attention: reference: there is no kernel for float16 on cpu",
+                                             "local_attention: composed: there is no kernel for float16 on cpu",
                                              "local_attention: reference: asked for",
                                              "local_attention: kernel: there is a kernel for float32 on cpu"}));
 }

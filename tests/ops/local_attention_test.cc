@@ -92,7 +92,7 @@ class LocalAttentionTest : public ::testing::TestWithParam<Shape> {
   void SetUp() override { at::manual_seed(11); }
 };
 
-TEST_P(LocalAttentionTest, EqualsComposedForm) { expect_equals_composed_form<Bounds>(Operands(GetParam())); }
+TEST_P(LocalAttentionTest, EqualsReference) { expect_equals_reference<Bounds>(Operands(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, LocalAttentionTest,
@@ -226,7 +226,7 @@ TEST(LocalAttention, DropoutOfAPackIsThatOfItsBatch) {
   at::manual_seed(16);
   const Operands x({3, 2, 20, 20, 8, 8, 7, 0, 0, 0, 0.4});
   const auto pack = [](const at::Tensor& t) { return t.transpose(0, 1).reshape({1, 2, 60, 8}); };
-  for (const char* backend : {"kernel", "reference"}) {
+  for (const char* backend : {"kernel", "composed", "reference"}) {
     const LocalAttentionOptions options{.reach_left = 7,
                                         .cu_seqlens = at::tensor({0, 20, 40, 60}, at::kLong),
                                         .dropout = x.shape.dropout,
@@ -261,7 +261,7 @@ TEST(LocalAttention, ErrorsAreValueErrorsWithOneLine) {
 TEST(LocalAttention, BordersAreThoseOfTheRows) {
   const at::Tensor x = at::zeros({1, 2, 5, 3}), none = x.narrow(2, 0, 0);
   const at::Tensor zero = at::tensor({0}, at::kLong), seven = at::tensor({7}, at::kLong);
-  for (const char* backend : {"kernel", "reference"}) {
+  for (const char* backend : {"kernel", "composed", "reference"}) {
     SCOPED_TRACE(backend);
     const auto run = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& cu, const at::Tensor& cu_k) {
       return local_attention(q, k, k, std::nullopt,

@@ -107,7 +107,7 @@ class OrthogonalMemoryTest : public ::testing::TestWithParam<Shape> {
   void SetUp() override { at::manual_seed(21); }
 };
 
-TEST_P(OrthogonalMemoryTest, EqualsComposedForm) { expect_equals_composed_form<Bounds>(Operands(GetParam())); }
+TEST_P(OrthogonalMemoryTest, EqualsReference) { expect_equals_reference<Bounds>(Operands(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, OrthogonalMemoryTest,
@@ -373,7 +373,7 @@ TEST(OrthogonalMemoryExtend, GradientsOfStreamsAreIsolated) {
 // The results do not alias the state either, also when nothing is to be done.
 TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
   const at::Tensor q = at::zeros({1, 2, 0, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
-  for (const char* backend : {"kernel", "reference"}) {
+  for (const char* backend : {"kernel", "composed", "reference"}) {
     SCOPED_TRACE(backend);
     OrthogonalMemoryState state = fresh(0, 2, 4);
     EXPECT_EQ(extend(q, q, basis, state, {.cu_seqlens = at::tensor({0}, at::kLong), .backend = backend}).sizes(),
@@ -386,7 +386,7 @@ TEST(OrthogonalMemoryExtend, APackOfNoStreams) {
 
 TEST(OrthogonalMemoryExtend, BothFormsRefuseNegativeCounts) {
   const at::Tensor q = at::zeros({2, 2, 3, 6}), basis = random_basis(2, 4, 6).to(at::kFloat);
-  for (const char* backend : {"kernel", "reference"}) {
+  for (const char* backend : {"kernel", "composed", "reference"}) {
     OrthogonalMemoryState state = fresh(2, 2, 4);
     state.count = at::tensor({5, -1}, at::kLong);
     EXPECT_EQ(value_error([&] { extend(q, q, basis, state, {.backend = backend}); }),

@@ -15,8 +15,8 @@
 
 namespace longspan::kernels::memory {
 
-/// Rows of a query tile: as many as keep a tile's intermediate rows in the first-level cache.
-inline constexpr int64_t kTile = 16;
+/// Rows of a query tile: as many as keep most of a tile's intermediate rows in the first-level cache.
+inline constexpr int64_t kTile = 32;
 /// Padding of scratch rows in elements, a multiple of every vector length.
 inline constexpr int64_t kPad = 16;
 /// Chunks of one item: at most 8 * 256 rows share one partial sum of the basis gradient.

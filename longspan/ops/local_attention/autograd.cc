@@ -2,9 +2,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "longspan/ops/local_attention/aten_forms.h"
 #include "longspan/ops/local_attention/check.h"
 #include "longspan/ops/local_attention/dispatch.h"
-#include "longspan/ops/local_attention/reference.h"
 
 namespace longspan::ops::local {
 namespace {
@@ -63,16 +63,16 @@ class AttendBackward : public torch::autograd::Function<AttendBackward> {
   }
 
   static variable_list backward(AutogradContext*, const variable_list&) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, kOp,
-                                ": expected one derivative, got a second one; the backend reference has it");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, kOp, ": expected one derivative, got a second one; the backends composed and reference have it");
   }
 };
 
 Outputs forward(const Inputs& x, const Options& o) {
-  // The composed form consists of differentiable operators.
-  if (choose_backend(kOp, o.backend, x.q) == Backend::composed) {
-    report_backend(kOp, o.backend, Backend::composed, x.q);
-    return reference(x, o);
+  // The other forms consist of differentiable operators.
+  if (const Backend chosen = choose_backend(kOp, o.backend, x.q); chosen != Backend::kernel) {
+    report_backend(kOp, o.backend, chosen, x.q);
+    return run_in_aten(chosen, x, o);
   }
   const auto results = Attend::apply(x.q, x.k, x.v, x.table, o);
   return {results[0], results[1]};

@@ -6,9 +6,9 @@
 #include "longspan/kernels/local/local.h"
 #include "longspan/ops/common/load_dropout.h"
 #include "longspan/ops/common/rows.h"
+#include "longspan/ops/local_attention/aten_forms.h"
 #include "longspan/ops/local_attention/check.h"
 #include "longspan/ops/local_attention/dispatch.h"
-#include "longspan/ops/local_attention/reference.h"
 #include "longspan/ops/parallel.h"
 
 namespace longspan::ops::local {
@@ -86,7 +86,7 @@ void with_types(const at::Tensor& q, const at::Tensor& out, const Run& run) {
 Outputs forward(const Inputs& x, const Options& o) {
   const Backend chosen = choose_backend(kOp, o.backend, x.q);
   report_backend(kOp, o.backend, chosen, x.q);
-  if (chosen == Backend::composed) return reference(x, o);
+  if (chosen != Backend::kernel) return run_in_aten(chosen, x, o);
   const Operands operands(x, o);
   // Laid out as the caller's q and not as its dense copy: so says the meta function.
   const at::Tensor out = empty_rows(x.q.size(0), x.q.size(1), x.q.size(2), x.v.size(3), x.q, out_dtype(x.q, o));
@@ -132,8 +132,9 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, const at::Tensor& ou
 
 // Other devices have no kernel of their own.
 Outputs forward_anywhere(const Inputs& x, const Options& o) {
-  report_backend(kOp, o.backend, choose_backend(kOp, o.backend, x.q), x.q);
-  return reference(x, o);
+  const Backend chosen = choose_backend(kOp, o.backend, x.q);
+  report_backend(kOp, o.backend, chosen, x.q);
+  return run_in_aten(chosen, x, o);
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ struct LocalAttentionOptions {
   std::optional<at::Tensor> dropout_seed = std::nullopt;
   /// The result of 16-bit operands is float32 and not rounded to their dtype.
   bool float32_out = false;
-  /// "auto" (the kernel where there is one, else the composed form), "kernel", "reference" (quadratic, any device and
-  /// dtype, differentiable any number of times); backend_log.h tells which one ran.
+  /// "auto" (the kernel where there is one, else the composed form), "kernel", "composed" (any device and dtype, linear
+  /// memory), "reference" (the same, quadratic); the last two are differentiable any number of times. backend_log.h
+  /// tells which one ran.
   std::string_view backend = "auto";
 };
 

@@ -2,9 +2,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "longspan/ops/orthogonal_memory/aten_forms.h"
 #include "longspan/ops/orthogonal_memory/check.h"
 #include "longspan/ops/orthogonal_memory/dispatch.h"
-#include "longspan/ops/orthogonal_memory/reference.h"
 
 namespace longspan::ops::memory {
 namespace {
@@ -13,7 +13,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 [[noreturn]] void refuse_second_derivative(const char* op) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": expected one derivative, got a second one; the backend reference has it");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, op, ": expected one derivative, got a second one; the backends composed and reference have it");
 }
 
 // What a backward pass needs of the call: tensors as saved variables, everything else beside them.
@@ -125,10 +126,10 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
 };
 
 at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
-  // The composed form consists of differentiable operators.
-  if (choose_backend(kOp, options.backend, x.q) == Backend::composed) {
-    report_backend(kOp, options.backend, Backend::composed, x.q);
-    return reference(x, form, options);
+  // The other forms consist of differentiable operators.
+  if (const Backend chosen = choose_backend(kOp, options.backend, x.q); chosen != Backend::kernel) {
+    report_backend(kOp, options.backend, chosen, x.q);
+    return run_in_aten(chosen, x, form, options);
   }
   return Read::apply(x.q, x.m, x.basis, form, options);
 }
@@ -139,9 +140,9 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view for
 }
 
 Extended extend(const Inputs& x, const State& s, const Options& options) {
-  if (choose_backend(kExtend, options.backend, x.q) == Backend::composed) {
-    report_backend(kExtend, options.backend, Backend::composed, x.q);
-    return reference_extend(x, s, options);
+  if (const Backend chosen = choose_backend(kExtend, options.backend, x.q); chosen != Backend::kernel) {
+    report_backend(kExtend, options.backend, chosen, x.q);
+    return run_in_aten(chosen, x, s, options);
   }
   const auto r = Extend::apply(x.q, x.m, x.basis, s.closed, s.open, s.visible, s.count, options);
   return {r[0], r[1], r[2], r[3], r[4]};

@@ -6,9 +6,9 @@
 
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/ops/common/load_dropout.h"
+#include "longspan/ops/orthogonal_memory/aten_forms.h"
 #include "longspan/ops/orthogonal_memory/check.h"
 #include "longspan/ops/orthogonal_memory/dispatch.h"
-#include "longspan/ops/orthogonal_memory/reference.h"
 #include "longspan/ops/parallel.h"
 
 namespace longspan::ops::memory {
@@ -101,7 +101,7 @@ at::Tensor as_doubles(const OptionalTensor& t) { return t ? t->to(at::kDouble).c
 at::Tensor forward(const Inputs& x, std::string_view form, const Options& o) {
   const Backend chosen = choose_backend(kOp, o.backend, x.q);
   report_backend(kOp, o.backend, chosen, x.q);
-  if (chosen == Backend::composed) return reference(x, form, o);
+  if (chosen != Backend::kernel) return run_in_aten(chosen, x, form, o);
   const Operands loaded = load(x, form, o);
   at::Tensor out = empty_rows_like(x.q);
   dispatch_storage(x, [&]<class S, class M>(S, M) {
@@ -149,7 +149,7 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view for
 Extended extend(const Inputs& x, const State& state, const Options& o) {
   const Backend chosen = choose_backend(kExtend, o.backend, x.q);
   report_backend(kExtend, o.backend, chosen, x.q);
-  if (chosen == Backend::composed) return reference_extend(x, state, o);
+  if (chosen != Backend::kernel) return run_in_aten(chosen, x, state, o);
   const Operands loaded = load_extension(x, state, o);
   const at::Tensor closed = as_doubles(state.closed), open = as_doubles(state.open);
   const at::Tensor visible = as_doubles(state.visible), count = state.count.contiguous();
@@ -221,12 +221,14 @@ ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs
 
 // Other devices have no kernel of their own.
 at::Tensor forward_anywhere(const Inputs& x, std::string_view form, const Options& o) {
-  report_backend(kOp, o.backend, choose_backend(kOp, o.backend, x.q), x.q);
-  return reference(x, form, o);
+  const Backend chosen = choose_backend(kOp, o.backend, x.q);
+  report_backend(kOp, o.backend, chosen, x.q);
+  return run_in_aten(chosen, x, form, o);
 }
 Extended extend_anywhere(const Inputs& x, const State& state, const Options& o) {
-  report_backend(kExtend, o.backend, choose_backend(kExtend, o.backend, x.q), x.q);
-  return reference_extend(x, state, o);
+  const Backend chosen = choose_backend(kExtend, o.backend, x.q);
+  report_backend(kExtend, o.backend, chosen, x.q);
+  return run_in_aten(chosen, x, state, o);
 }
 
 }  // namespace

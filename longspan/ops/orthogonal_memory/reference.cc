@@ -124,7 +124,7 @@ Sums advance(const Problem& x, const at::Tensor& z, const Sums& before, const at
   after.closed = before.closed + before.open.masked_fill(complete.logical_not(), 0) + z.masked_fill(rest, 0).sum(2);
   after.open = before.open.masked_fill(complete, 0) + z.masked_fill(rest.logical_not(), 0).sum(2);
   after.count = total;
-  if (x.window > 0) after.visible = memory.select_symint(2, rows);
+  if (x.window > 0) after.visible = memory.select_symint(2, rows).contiguous();
   return after;
 }
 
