@@ -200,12 +200,14 @@ at::Tensor LavoAttention::attend_packed(const at::Tensor& q, const at::Tensor& k
   at::Tensor local;
   if (has_local()) {
     const int64_t reach = options_.w - 1;
-    local = ops::local_attention(q, k, v, table(), reach, causal() ? 0 : reach, std::nullopt, packed.cu);
+    local = ops::local_attention(q, k, v, table(),
+                                 {.reach_left = reach, .reach_right = causal() ? 0 : reach, .cu_seqlens = packed.cu});
     if (!has_memory()) return local;
   }
   const at::Tensor features = memory_features(local, v, packed.cu.has_value());
-  return combine(local, ops::orthogonal_memory(q, features, basis_, causal() ? "causal" : "full", scale(), packed.cu,
-                                               packed.source_cu));
+  return combine(local, ops::orthogonal_memory(
+                            q, features, basis_, causal() ? "causal" : "full",
+                            {.scale = scale(), .cu_seqlens = packed.cu, .cu_seqlens_source = packed.source_cu}));
 }
 
 at::Tensor LavoAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
@@ -244,10 +246,11 @@ State LavoAttention::begin_cross(const at::Tensor& source, const std::optional<a
   const at::Tensor features = memory_features({}, project_.values(source), source_cu.has_value());
   const at::Tensor none = at::zeros({batch, sizes().heads, options_.r}, project_.options().dtype(at::kDouble));
   // The causal operator's sums are those of the fused forward; what it reads on the way is not used.
-  const auto [out, closed, open, count] = ops::orthogonal_memory_extend(
-      features, features, basis_, none, none, at::zeros({batch}, none.options().dtype(at::kLong)), 1.0, source_cu);
-  const at::Tensor divisor = count.clamp_min(1).to(closed.options()).view({batch, 1, 1});
-  return State({{"features", (closed + open) / divisor}});
+  const auto [out, sums] = ops::orthogonal_memory_extend(
+      features, features, basis_, {none, none, at::zeros({batch}, none.options().dtype(at::kLong))},
+      {.cu_seqlens = source_cu});
+  const at::Tensor divisor = sums.count.clamp_min(1).to(none.options()).view({batch, 1, 1});
+  return State({{"features", (sums.closed + sums.open) / divisor}});
 }
 
 at::Tensor LavoAttention::read_features(const State& state, const at::Tensor& q,
@@ -279,16 +282,16 @@ at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const
   at::Tensor local;
   if (has_local()) {
     const WindowKeys window = join_window(next, project_.keys(x), v, cu);
-    local =
-        ops::local_attention(q, window.keys, window.values, table(), options_.w - 1, 0, std::nullopt, cu, window.cu);
+    local = ops::local_attention(q, window.keys, window.values, table(),
+                                 {.reach_left = options_.w - 1, .cu_seqlens = cu, .cu_seqlens_k = window.cu});
   }
   at::Tensor out = local;
   if (has_memory()) {
-    const auto [global, closed, open, count] =
-        ops::orthogonal_memory_extend(q, memory_features(local, v, cu.has_value()), basis_, state.at("closed"),
-                                      state.at("open"), state.at("count").to(q.device()), scale(), cu);
-    next.set("closed", closed);
-    next.set("open", open);
+    const auto [global, sums] = ops::orthogonal_memory_extend(
+        q, memory_features(local, v, cu.has_value()), basis_,
+        {state.at("closed"), state.at("open"), state.at("count").to(q.device())}, {.scale = scale(), .cu_seqlens = cu});
+    next.set("closed", sums.closed);
+    next.set("open", sums.open);
     out = combine(local, global);
   }
   advance_count(next, x.size(1), cu);

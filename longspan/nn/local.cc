@@ -52,12 +52,13 @@ std::optional<at::Tensor> LocalAttention::table() const {
 }
 
 at::Tensor LocalAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  return ops::local_attention(q, k, v, table(), reach_left(), reach_right());
+  return ops::local_attention(q, k, v, table(), {.reach_left = reach_left(), .reach_right = reach_right()});
 }
 
 at::Tensor LocalAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
-  return project_.merge(ops::local_attention(project_.queries(x), project_.keys(x), project_.values(x), table(),
-                                             reach_left(), reach_right(), std::nullopt, packed.cu));
+  return project_.merge(
+      ops::local_attention(project_.queries(x), project_.keys(x), project_.values(x), table(),
+                           {.reach_left = reach_left(), .reach_right = reach_right(), .cu_seqlens = packed.cu}));
 }
 
 StateLayout LocalAttention::state_layout() const {
@@ -83,8 +84,9 @@ at::Tensor LocalAttention::extend_packed(State& state, const at::Tensor& x, cons
   State next = state;
   const WindowKeys window = join_window(next, project_.keys(x), project_.values(x), cu);
   advance_count(next, x.size(1), cu);
-  const at::Tensor y = project_.merge(
-      ops::local_attention(q, window.keys, window.values, table(), reach_left(), 0, std::nullopt, cu, window.cu));
+  const at::Tensor y =
+      project_.merge(ops::local_attention(q, window.keys, window.values, table(),
+                                          {.reach_left = reach_left(), .cu_seqlens = cu, .cu_seqlens_k = window.cu}));
   state = std::move(next);
   return y;
 }

@@ -29,7 +29,7 @@ std::vector<AttentionEntry> table() {
       .summary = "linear attention via orthogonal memory: a sliding window and the compressed past",
       .patterns = kAll,
       .streaming = true,
-      .backends = {"kernel", "reference"},
+      .backends = {"kernel", "composed", "reference"},
       .fields = lavo_fields().infos(),
       .unused_fields = lavo_unused,
       .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
@@ -63,7 +63,7 @@ std::vector<AttentionEntry> table() {
       .summary = "softmax attention over a sliding window",
       .patterns = kSelf,
       .streaming = true,
-      .backends = {"kernel", "reference"},
+      .backends = {"kernel", "composed", "reference"},
       .fields = local_fields().infos(),
       .unused_fields = all_used,
       .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {

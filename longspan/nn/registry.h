@@ -17,7 +17,7 @@ struct AttentionEntry {
   std::string summary;   ///< one line for a person
   std::vector<Pattern> patterns;
   bool streaming = true;  ///< begin/extend for causal_self
-  std::vector<std::string> backends;  ///< "kernel", "reference", "torch": in order of preference
+  std::vector<std::string> backends;  ///< "kernel", "composed", "reference", "torch": in order of preference
   std::vector<FieldInfo> fields;
   /// Fields that a pattern has no use for: setting one is an error, saved configurations hold null there.
   std::function<std::vector<std::string>(Pattern)> unused_fields;

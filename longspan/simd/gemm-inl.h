@@ -46,12 +46,30 @@ HWY_INLINE void DispatchVectors(int64_t vectors, const Use& use) {
   }
 }
 
+/// Rows that the caller reads next, brought into the cache during a product: strided rows escape the hardware's
+/// prefetcher, and a burst of requests between products would stall.
+template <class T>
+struct RowsAhead {
+  const T* data = nullptr;
+  int64_t stride = 0;
+  int64_t rows = 0;
+};
+
+/// In step k of the inner product of kRows rows: the cache lines of as many rows ahead, spread evenly over the steps.
+template <int kRows, class T>
+HWY_INLINE void PrefetchStep(const RowsAhead<T>& ahead, int64_t k) {
+  constexpr int64_t kLine = 64 / sizeof(T), kSteps = kRows < kLine ? kLine / kRows : 1;
+  if (k % kSteps != 0) return;
+  const int64_t row = k / kSteps % kRows;
+  if (row < ahead.rows) hwy::Prefetch(ahead.data + row * ahead.stride + k / kSteps / kRows * kLine);
+}
+
 /// out[i][j] = sum_k x[i][k] panel[k][j] (+ addend[j]) for kRows rows and kVectors vectors of columns; the last vector
 /// stores `last` lanes.
 template <int kRows, int kVectors, class T>
 HWY_INLINE void MultiplyBlock(int64_t inner, const T* HWY_RESTRICT x, int64_t x_stride, const T* HWY_RESTRICT panel,
                               int64_t panel_stride, T* HWY_RESTRICT out, int64_t out_stride,
-                              const T* HWY_RESTRICT addend, int64_t last) {
+                              const T* HWY_RESTRICT addend, int64_t last, const RowsAhead<T>& ahead) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = hn::MaxLanes(d);
   hn::Vec<decltype(d)> sum[kRows][kVectors];
@@ -61,6 +79,7 @@ HWY_INLINE void MultiplyBlock(int64_t inner, const T* HWY_RESTRICT x, int64_t x_
     for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
   }
   for (int64_t k = 0; k < inner; ++k) {
+    if (ahead.rows > 0) PrefetchStep<kRows>(ahead, k);
     hn::Vec<decltype(d)> row[kVectors];
 #pragma GCC unroll 16
     for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, panel + k * panel_stride + j * kLanes);
@@ -91,22 +110,6 @@ HWY_INLINE void MultiplyBlock(int64_t inner, const T* HWY_RESTRICT x, int64_t x_
   }
 }
 
-/// Rows that the caller reads next, brought into the cache during a product: strided rows escape the hardware's
-/// prefetcher, and a burst of requests between products would stall.
-template <class T>
-struct RowsAhead {
-  const T* data = nullptr;
-  int64_t stride = 0;
-  int64_t rows = 0;
-};
-
-template <class T>
-HWY_INLINE void Prefetch(const RowsAhead<T>& ahead, int64_t begin, int64_t end, int64_t width) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  for (int64_t t = begin; t < HWY_MIN(end, ahead.rows); ++t)
-    for (int64_t j = 0; j < width; j += kLine) hwy::Prefetch(ahead.data + t * ahead.stride + j);
-}
-
 template <int kVectors, class T>
 HWY_INLINE void MultiplyColumns(int64_t rows, int64_t inner, const T* x, int64_t x_stride, const T* panel,
                                 int64_t panel_stride, T* out, int64_t out_stride, const T* addend, int64_t last,
@@ -115,9 +118,9 @@ HWY_INLINE void MultiplyColumns(int64_t rows, int64_t inner, const T* x, int64_t
   const auto blocks_of = [&](auto size) HWY_ATTR {
     constexpr int kRows = decltype(size)::value;
     for (; i + kRows <= rows; i += kRows) {
-      Prefetch(ahead, i, i + kRows, inner);
+      const RowsAhead<T> next{ahead.data + i * ahead.stride, ahead.stride, HWY_MIN(ahead.rows - i, kRows)};
       MultiplyBlock<kRows, kVectors>(inner, x + i * x_stride, x_stride, panel, panel_stride, out + i * out_stride,
-                                     out_stride, addend, last);
+                                     out_stride, addend, last, next);
     }
   };
   blocks_of(std::integral_constant<int, kBlockRows<kVectors>>());

@@ -11,6 +11,7 @@ class Case:
     name: str
     args: tuple
     kwargs: dict = dataclasses.field(default_factory=dict)
+    exact: bool = True  # float64 through and through, so that central differences can judge it
 
     def tensors(self):
         """The differentiable inputs."""
@@ -19,7 +20,15 @@ class Case:
     def with_grad(self):
         def leaf(a):
             return a.detach().clone().requires_grad_() if torch.is_tensor(a) and a.is_floating_point() else a
-        return Case(self.name, tuple(leaf(a) for a in self.args), {k: leaf(a) for k, a in self.kwargs.items()})
+        return dataclasses.replace(self, args=tuple(leaf(a) for a in self.args),
+                                   kwargs={k: leaf(a) for k, a in self.kwargs.items()})
+
+    def having(self, **kwargs):
+        return dataclasses.replace(self, kwargs={**self.kwargs, **kwargs})
+
+
+def dropout(probability, seed):
+    return {"dropout": probability, "dropout_seed": torch.tensor(seed)}
 
 
 class Inputs:
@@ -41,7 +50,7 @@ class Inputs:
         return self(b, n, d, h).permute(0, 3, 1, 2)
 
     def basis(self, h, r, d):
-        return torch.linalg.qr(self(h, d, r))[0].transpose(1, 2).contiguous()
+        return torch.linalg.qr(self(h, d, r).double())[0].transpose(1, 2).contiguous().to(self.dtype)
 
 
 def local_attention(dtype=torch.float64) -> typing.List[Case]:
@@ -59,6 +68,12 @@ def local_attention(dtype=torch.float64) -> typing.List[Case]:
         Case("packed keys", (x(1, 2, 7, 4), x(1, 2, 9, 4), x(1, 2, 9, 3), x(2, 5), 2, 1, None, cu.int(),
                              torch.tensor([0, 4, 5, 9]))),
         Case("one row", (x(1, 1, 1, 1), x(1, 1, 1, 1), x(1, 1, 1, 1), x(1, 1), 0, 0)),
+        Case("grouped heads", (x(2, 4, 7, 4), x(2, 2, 7, 4), x(2, 2, 7, 3), x(4, 7), 3, 2)),
+        Case("one key head", (x(1, 3, 5, 4), x(1, 1, 8, 4), x(1, 1, 8, 4), x(1, 7), 3, 0), {"float32_out": True}),
+        Case("dropout", (x(2, 3, 7, 4), x(2, 3, 7, 4), x(2, 3, 7, 5), x(3, 7), 3, 1), dropout(0.3, 77)),
+        Case("packed dropout", (x(1, 4, 7, 4), x(1, 2, 9, 4), x(1, 2, 9, 3), x(1, 5), 2, 1, None, cu.int(),
+                                torch.tensor([0, 4, 5, 9])), dropout(0.5, -(2 ** 40) - 9)),
+        Case("blocks", (x(1, 1, 70, 2), x(1, 1, 75, 2), x(1, 1, 75, 2), x(1, 11), 5, 2), dropout(0.1, 5)),
     ]
 
 
@@ -66,8 +81,9 @@ def local_attention_backward(dtype=torch.float64) -> typing.List[Case]:
     cases = []
     for case in local_attention(dtype):
         q, k, v, table, left, right, *rest = case.args
-        out, lse = torch.ops.longspan.local_attention_forward(*case.args)
-        cases.append(Case(case.name, (torch.ones_like(out), q, k, v, table, out, lse, left, right, *rest)))
+        out, lse = torch.ops.longspan.local_attention_forward(*case.args, **case.kwargs)
+        kwargs = {name: value for name, value in case.kwargs.items() if name.startswith("dropout")}
+        cases.append(Case(case.name, (torch.ones_like(out), q, k, v, table, out, lse, left, right, *rest), kwargs))
     return cases
 
 
@@ -85,18 +101,32 @@ def orthogonal_memory(dtype=torch.float64) -> typing.List[Case]:
         Case("packed sources", (x(1, 2, 7, 4), x(1, 2, 5, 4), x.basis(1, 3, 4), "full", 1.0, cu.int(),
                                 torch.tensor([0, 1, 4, 5]))),
         Case("one row", (x(1, 1, 1, 1), x(1, 1, 1, 1), x.basis(1, 1, 1), "causal")),
+        Case("window", (x(2, 2, 7, 4), x(2, 2, 7, 4), x.basis(2, 3, 4), "causal"), {"window": 3}),
+        Case("packed window", (x(1, 2, 7, 4), x(1, 2, 7, 4), x.basis(1, 3, 4), "causal", 1.5, cu), {"window": 2}),
+        Case("grouped heads", (x(2, 4, 6, 4), x(2, 2, 6, 4), x.basis(4, 3, 4), "causal")),
+        Case("one feature head", (x(2, 3, 4, 4), x(2, 1, 6, 4), x.basis(1, 3, 4), "full")),
+        Case("dropout", (x(2, 2, 6, 6), x(2, 2, 6, 6), x.basis(2, 5, 6), "causal"), dropout(0.4, 12)),
+        Case("packed dropout", (x(1, 2, 7, 6), x(1, 2, 7, 6), x.basis(2, 5, 6), "full", 1.0, cu), dropout(0.4, 2 ** 50)),
+        Case("compensated", (x(1, 2, 6, 4), x(1, 2, 6, 4), x.basis(2, 3, 4), "causal"),
+             {"accumulator": "float32_compensated"}, exact=False),
+        Case("float32 sums", (x(1, 2, 6, 4), x(1, 2, 6, 4), x.basis(2, 3, 4), "full"), {"accumulator": "float32"},
+             exact=False),
     ]
 
 
 def orthogonal_memory_backward(dtype=torch.float64) -> typing.List[Case]:
-    return [Case(case.name, (torch.ones_like(case.args[0]), *case.args)) for case in orthogonal_memory(dtype)]
+    cases = []
+    for case in orthogonal_memory(dtype):
+        kwargs = {name: value for name, value in case.kwargs.items() if name != "accumulator"}
+        cases.append(Case(case.name, (torch.ones_like(case.args[0]), *case.args), kwargs))
+    return cases
 
 
 def orthogonal_memory_extend(dtype=torch.float64) -> typing.List[Case]:
     x = Inputs(3, dtype)
 
-    def sums(b, h, r):
-        return x(b, h, r, dtype=torch.float64)
+    def sums(b, h, r, dtype=torch.float64):
+        return x(b, h, r, dtype=dtype)
 
     return [
         Case("within a chunk", (x(2, 3, 5, 4), x(2, 3, 5, 4), x.basis(3, 2, 4), sums(2, 3, 2), sums(2, 3, 2),
@@ -111,18 +141,35 @@ def orthogonal_memory_extend(dtype=torch.float64) -> typing.List[Case]:
                               sums(2, 4, 2), sums(2, 4, 2), torch.tensor([0, 252]))),
         Case("no rows", (x(2, 1, 0, 3), x(2, 1, 0, 3), x.basis(1, 2, 3), sums(2, 1, 2), sums(2, 1, 2),
                          torch.tensor([5, 256]))),
+        Case("window", (x(2, 2, 7, 4), x(2, 2, 7, 4), x.basis(2, 3, 4), sums(2, 2, 3), sums(2, 2, 3),
+                        torch.tensor([253, 4])), {"visible": sums(2, 2, 3), "window": 3}),
+        Case("packed window", (x(1, 2, 7, 4), x(1, 2, 7, 4), x.basis(2, 3, 4), sums(3, 2, 3), sums(3, 2, 3),
+                               torch.tensor([3, 256, 254]), 1.0, torch.tensor([0, 2, 2, 7])),
+             {"visible": sums(3, 2, 3), "window": 4}),
+        Case("within a window", (x(2, 2, 2, 4), x(2, 2, 2, 4), x.basis(2, 3, 4), sums(2, 2, 3), sums(2, 2, 3),
+                                 torch.tensor([17, 40])), {"visible": sums(2, 2, 3), "window": 16}),
+        Case("grouped heads", (x(2, 4, 5, 4), x(2, 2, 5, 4), x.basis(1, 3, 4), sums(2, 4, 3), sums(2, 4, 3),
+                               torch.tensor([255, 1]))),
+        Case("dropout", (x(2, 2, 5, 6), x(2, 2, 5, 6), x.basis(2, 5, 6), sums(2, 2, 5), sums(2, 2, 5),
+                         torch.tensor([7, 300])), dropout(0.4, 3)),
+        Case("compensated", (x(1, 2, 5, 4), x(1, 2, 5, 4), x.basis(2, 3, 4), sums(1, 2, 6, torch.float32),
+                             sums(1, 2, 6, torch.float32), torch.tensor([254])),
+             {"accumulator": "float32_compensated"}, exact=False),
+        Case("float32 sums", (x(1, 2, 5, 4), x(1, 2, 5, 4), x.basis(2, 3, 4), sums(1, 2, 3, torch.float32),
+                              sums(1, 2, 3, torch.float32), torch.tensor([254])), {"accumulator": "float32"}, exact=False),
     ]
 
 
 def orthogonal_memory_extend_backward(dtype=torch.float64) -> typing.List[Case]:
     cases = []
     for case in orthogonal_memory_extend(dtype):
-        q, closed = case.args[0], case.args[3]
-        ones = (torch.ones_like(q), torch.ones_like(closed), torch.ones_like(closed))
-        cases.append(Case(case.name, (*ones, *case.args)))
+        q, closed, visible = case.args[0], case.args[3], case.kwargs.get("visible")
+        ones = (torch.ones_like(q), torch.ones_like(closed), torch.ones_like(closed),
+                None if visible is None else torch.ones_like(visible))
+        cases.append(Case(case.name, (*ones, *case.args), case.kwargs))
     some = cases[0].args
-    cases.append(Case("only out", (some[0], None, None, *some[3:])))
-    cases.append(Case("only sums", (None, some[1], some[2], *some[3:])))
+    cases.append(Case("only out", (some[0], None, None, None, *some[4:])))
+    cases.append(Case("only sums", (None, some[1], some[2], None, *some[4:])))
     return cases
 
 
@@ -144,6 +191,12 @@ def every(names=OPERATORS, dtype=torch.float64):
 
 def label(value):
     return value.name if isinstance(value, Case) else str(value)
+
+
+def run(name, case):
+    """The results as a tuple."""
+    results = operator(name)(*case.args, **case.kwargs)
+    return (results,) if torch.is_tensor(results) else results
 
 
 def operator(name):

@@ -33,35 +33,59 @@ def test_thread_count_changes_no_bit():
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
-def test_autocast_computes_in_float32(half):
-    q, k, v, table, basis = inputs()
-    low = [t.to(half) for t in (q, k, v)]
-    wide = [t.float() for t in low]
-    closed = torch.zeros(2, 3, 8, dtype=torch.float64)
-    count = torch.zeros(2, dtype=torch.int64)
-    with torch.autocast("cpu", dtype=half):
-        local = ops.local_attention(*low, table, 8, 0)
-        memory = ops.orthogonal_memory(low[0], low[2], basis, "causal")
-        extended = ops.orthogonal_memory_extend(low[0], low[2], basis, closed, closed, count)
-    assert local.dtype == memory.dtype == extended[0].dtype == torch.float32
-    assert torch.equal(local, ops.local_attention(*wide, table, 8, 0))
-    assert torch.equal(memory, ops.orthogonal_memory(wide[0], wide[2], basis, "causal"))
-    assert torch.equal(extended[0], memory)
-
-
-def test_autocast_gradients_reach_the_16_bit_leaf():
+def test_autocast_of_local_attention(half):
+    """bfloat16 stays, and takes float32 beside it along; float16 becomes float32. The table is float32."""
     q, k, v, table, _ = inputs()
-    low = q.bfloat16().requires_grad_()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = ops.local_attention(low, k, v, table, 8, 0)
-    out.sum().backward()
-    wide = low.detach().float().requires_grad_()
-    ops.local_attention(wide, k, v, table, 8, 0).sum().backward()
-    assert low.grad.dtype == torch.bfloat16 and torch.equal(low.grad, wide.grad.bfloat16())
+    low = [t.to(half) for t in (q, k, v)]
+    kept = torch.float32 if half is torch.float16 else half
+    with torch.autocast("cpu", dtype=half):
+        local = ops.local_attention(*low, table.to(half), 8, 0)
+        mixed = ops.local_attention(q, low[1], v, table, 8, 0)
+        wide = ops.local_attention(q, k, v, table, 8, 0)
+        float32_out = ops.local_attention(*low, table, 8, 0, float32_out=True)
+    assert local.dtype == mixed.dtype == kept and wide.dtype == float32_out.dtype == torch.float32
+    low = [t.to(kept) for t in low]
+    assert torch.equal(local, ops.local_attention(*low, table.to(half).float(), 8, 0))
+    assert torch.equal(mixed, ops.local_attention(q.to(kept), low[1], v.to(kept), table, 8, 0))
+    assert torch.equal(wide, ops.local_attention(q, k, v, table, 8, 0))
+    assert torch.equal(float32_out.to(kept), ops.local_attention(*low, table, 8, 0))
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
-def test_16_bit_without_autocast_takes_the_composed_form(half):
+def test_autocast_of_the_memory(half):
+    """bfloat16 stays, also beside float32 features; float16 becomes float32."""
+    q, _, m, _, basis = inputs()
+    low_q, low_m = q.to(half), m.to(half)
+    closed = torch.zeros(2, 3, 8, dtype=torch.float64)
+    count = torch.zeros(2, dtype=torch.int64)
+    with torch.autocast("cpu", dtype=half):
+        memory = ops.orthogonal_memory(low_q, low_m, basis, "causal")
+        mixed = ops.orthogonal_memory(low_q, m, basis, "causal")
+        extended = ops.orthogonal_memory_extend(low_q, low_m, basis, closed, closed, count)
+        wide = ops.orthogonal_memory(q, low_m, basis.to(half), "causal")
+    kept = torch.float32 if half is torch.float16 else half
+    assert memory.dtype == mixed.dtype == extended[0].dtype == kept and wide.dtype == torch.float32
+    assert torch.equal(memory, ops.orthogonal_memory(low_q.to(kept), low_m.to(kept), basis, "causal"))
+    assert torch.equal(mixed, ops.orthogonal_memory(low_q.to(kept), m, basis, "causal"))
+    assert torch.equal(extended[0], memory)
+    assert torch.equal(wide, ops.orthogonal_memory(q, low_m.float(), basis.to(half).float(), "causal"))
+
+
+def test_autocast_gradients_reach_the_16_bit_leaf():
+    """Each leaf's gradient has the leaf's dtype, and is that of the operator on what it was cast to."""
+    q, k, v, table, _ = inputs()
+    leaves = q.bfloat16().requires_grad_(), k.requires_grad_(), v.half().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = ops.local_attention(*leaves, table, 8, 0)
+    gradients = torch.autograd.grad(out.sum(), leaves)
+    low = [t.detach().bfloat16().requires_grad_() for t in leaves]
+    expected = torch.autograd.grad(ops.local_attention(*low, table, 8, 0).sum(), low)
+    for leaf, gradient, other in zip(leaves, gradients, expected):
+        assert gradient.dtype == leaf.dtype and torch.equal(gradient, other.to(leaf.dtype))
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_16_bit_without_autocast(half):
     q, k, v, table, basis = (t.to(half) for t in inputs())
     local = ops.local_attention(q, k, v, table, 8, 0)
     memory = ops.orthogonal_memory(q, v, basis, "causal")
@@ -71,7 +95,12 @@ def test_16_bit_without_autocast_takes_the_composed_form(half):
     assert (local.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
     exact = ops.orthogonal_memory(q.double(), v.double(), basis.double(), "causal")
     assert (memory.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
-    with pytest.raises(ValueError, match="local_attention: backend: the kernel takes float32 and float64"):
+
+
+def test_float16_has_no_kernel():
+    q, k, v, table, _ = (t.half() for t in inputs())
+    message = "local_attention: backend: the kernel takes float32, float64 and bfloat16 on the CPU, got float16 on cpu"
+    with pytest.raises(ValueError, match=message):
         ops.local_attention(q, k, v, table, 8, 0, backend="kernel")
 
 
@@ -83,7 +112,7 @@ def test_stream_equals_one_call():
     at, parts = 0, []
     for size in (1, 0, 254, 1, 1, 255, 188):
         rows = slice(at, at + size)
-        out, *state = ops.orthogonal_memory_extend(q[:, :, rows], m[:, :, rows], basis, *state)
+        out, *state, _ = ops.orthogonal_memory_extend(q[:, :, rows], m[:, :, rows], basis, *state)
         parts.append(out)
         at += size
     assert at == 700 and state[2].tolist() == [700, 700]
@@ -129,7 +158,7 @@ def test_empty(shape):
 
 def test_no_sources_give_zeros():
     q, m, basis = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 0, 4), torch.eye(4)[None]
-    for backend in ("kernel", "reference"):
+    for backend in ("kernel", "composed", "reference"):
         out = ops.orthogonal_memory(q, m, basis, "full", backend=backend)
         assert torch.equal(out, torch.zeros_like(q))
         (dq,) = torch.autograd.grad(out.sum(), q)
@@ -172,8 +201,8 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments, message", [
         ((x[0], x, x, None, 1, 0), r"q: expected \[B, H, N, D\], got \[3, 5, 4\]"),
-        ((x, x[:, :2], x, None, 1, 0), r"k: expected \[B = 2, H = 3, M, D = 4\], got \[2, 2, 5, 4\]"),
-        ((x, x, x[:, :, :3], None, 1, 0), r"v: expected \[B = 2, H = 3, M = 5, Dv\], got \[2, 3, 3, 4\]"),
+        ((x, x[:, :2], x, None, 1, 0), r"k: expected a number of heads Hk that divides H = 3, got \[2, 2, 5, 4\]"),
+        ((x, x, x[:, :, :3], None, 1, 0), r"v: expected \[B = 2, Hk = 3, M = 5, Dv\], got \[2, 3, 3, 4\]"),
         ((x, x[:, :, :3], x[:, :, :3], None, 1, 0), r"k: expected at least as many rows as q, 5, got 3"),
         ((x, x.double(), x, None, 1, 0), r"k: expected float32 as q, got float64"),
         ((x.long(), x, x, None, 1, 0), r"q: expected a floating point dtype, got int64"),
@@ -200,7 +229,7 @@ class TestMessages:
         ((x[:1], x[:1], x[:1], None, 1, 0, None, torch.tensor([7])),
          r"cu_seqlens: expected a first border of 0, got 7"),
     ])
-    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
     def test_local_attention(self, arguments, message, backend):
         with pytest.raises(ValueError, match="^local_attention: " + message + "$"):
             if arguments[0].dtype.is_floating_point:
@@ -210,17 +239,54 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments, message", [
         ((x, x, torch.zeros(3, 2, 4), "forward"), r"form: expected causal or full, got forward"),
-        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, H = 3, M, D = 4\], got \[2, 3, 5, 3\]"),
+        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, Hm, M, D = 4\], got \[2, 3, 5, 3\]"),
         ((x, x[:, :, :3], torch.zeros(3, 2, 4), "causal"), r"m: expected as many rows as q, 5, in .*, got 3"),
         ((x, x, torch.zeros(2, 2, 4), "full"),
          r"basis: expected \[H = 3, R, D = 4\] or \[1, R, D\], R >= 1, got \[2, 2, 4\]"),
         ((x, x, torch.zeros(3, 0, 4), "full"), r"basis: expected .*, got \[3, 0, 4\]"),
         ((x[:1], x[:1], torch.zeros(3, 2, 4), "causal", 1.0, torch.tensor([0, 5]), torch.tensor([0, 5])),
          r"cu_seqlens_source: expected none in the causal form"),
+        ((x, x[:, :2], torch.zeros(3, 2, 4), "causal"),
+         r"m: expected a number of heads Hm that divides H = 3, got \[2, 2, 5, 4\]"),
+        ((x, x.bfloat16(), torch.zeros(3, 2, 4), "causal"), r"m: expected float32 as q, got bfloat16"),
+        ((x.bfloat16(), x.double(), torch.zeros(3, 2, 4), "causal"),
+         r"m: expected bfloat16 as q or float32, got float64"),
     ])
     def test_orthogonal_memory(self, arguments, message):
         with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
             ops.orthogonal_memory(*arguments)
+
+    @pytest.mark.parametrize("form, options, message", [
+        ("causal", {"window": -1}, r"window: expected 0 or more, got -1"),
+        ("full", {"window": 4}, r"window: expected 0 in the form full, got 4"),
+        ("causal", {"accumulator": "float16"},
+         r"accumulator: expected float64, float32_compensated or float32, got float16"),
+        ("causal", {"dropout": 1.0}, r"dropout: expected a probability in \[0, 1\), got 1"),
+        ("causal", {"dropout": 0.5}, r"dropout_seed: expected with a dropout of 0.5"),
+        ("causal", {"dropout": 0.5, "dropout_seed": torch.tensor([1])},
+         r"dropout_seed: expected no dimensions, got \[1\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
+    def test_options_of_orthogonal_memory(self, form, options, message, backend):
+        with pytest.raises(ValueError, match="^orthogonal_memory: " + message + "$"):
+            ops.orthogonal_memory(self.x, self.x, torch.zeros(3, 2, 4), form, **options, backend=backend)
+
+    @pytest.mark.parametrize("options, message", [
+        ({"window": 4}, r"visible: expected with a window, got none"),
+        ({"visible": torch.zeros(2, 3, 2).double()}, r"visible: expected none without a window, got one"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 2)}, r"visible: expected float64, got float32"),
+        ({"window": 4, "visible": torch.zeros(2, 3, 4).double()},
+         r"visible: expected \[B = 2, H = 3, R = 2\], got \[2, 3, 4\]"),
+        ({"accumulator": "float32"}, r"closed: expected float32, got float64"),
+        ({"accumulator": "float32_compensated"},
+         r"closed: expected \[B = 2, H = 3, 2 R = 4\], got \[2, 3, 2\]"),
+    ])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
+    def test_options_of_extend(self, options, message, backend):
+        sums = torch.zeros(2, 3, 2, dtype=torch.float64)
+        with pytest.raises(ValueError, match="^orthogonal_memory_extend: " + message + "$"):
+            ops.orthogonal_memory_extend(self.x, self.x, torch.zeros(3, 2, 4), sums, sums,
+                                         torch.zeros(2, dtype=torch.int64), **options, backend=backend)
 
     @pytest.mark.parametrize("place, value, message", [
         (3, torch.zeros(2, 3, 2), r"closed: expected float64, got float32"),
@@ -229,7 +295,7 @@ class TestMessages:
         (5, torch.zeros(2, dtype=torch.int32), r"count: expected int64, got int32"),
         (5, torch.tensor([0, -4]), r"count: expected 0 or more, got -4 at index 1"),
     ])
-    @pytest.mark.parametrize("backend", ["kernel", "reference"])
+    @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
     def test_extend(self, place, value, message, backend):
         sums = torch.zeros(2, 3, 2, dtype=torch.float64)
         arguments = [self.x, self.x, torch.zeros(3, 2, 4), sums, sums, torch.zeros(2, dtype=torch.int64)]
@@ -238,5 +304,5 @@ class TestMessages:
             ops.orthogonal_memory_extend(*arguments, backend=backend)
 
     def test_backend(self):
-        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel or reference, got fast$"):
+        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel, composed or reference, got fast$"):
             ops.local_attention(self.x, self.x, self.x, None, 1, 0, backend="fast")

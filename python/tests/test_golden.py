@@ -31,30 +31,34 @@ def memory():
     return four(torch.cos(0.4 * t - 0.9 * c)), four(wave(4, 3, 0.7, 1.3, 0.5)), basis
 
 
-@pytest.mark.parametrize("backend", ["kernel", "reference"])
+@pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
 def test_g1_causal(memory, backend):
     assert_golden(ops.orthogonal_memory(*memory, "causal", backend=backend),
                   [[0.5568519131, 0.5568519131, 0.0097156670], [0.5972171595, 0.5972171595, -0.0568517805],
                    [0.5145788870, 0.5145788870, -0.1045057366], [0.3478932638, 0.3478932638, -0.1505471557]])
 
 
-@pytest.mark.parametrize("backend", ["kernel", "reference"])
+@pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
 def test_g1_full(memory, backend):
     assert_golden(ops.orthogonal_memory(*memory, "full", backend=backend),
                   [[0.2998159875, 0.2998159875, -0.2137395738], [0.3320715020, 0.3320715020, -0.1713431630],
                    [0.3478681963, 0.3478681963, -0.1505801043], [0.3478932638, 0.3478932638, -0.1505471557]])
 
 
-def lavo(form, backend):
+def lavo(form, backend, window=0, blocks=False):
+    """blocks: the features are aggregated over the whole window of a position (block_bidirectional)."""
     q, k, v = (four(wave(6, 2, *abe)) for abe in ((0.7, 1.3, 0.5), (0.3, -0.8, 0.2), (1.1, 0.6, -0.4)))
     table = torch.tensor([[0.05, -0.1, 0.2, 0.15, -0.25]], dtype=torch.float64)
     c, s = math.cos(0.3), math.sin(0.3)
     basis = torch.tensor([[[c, s], [-s, c]]], dtype=torch.float64)
     local = ops.local_attention(q, k, v, table, 2, 0 if form == "causal" else 2, backend=backend)
-    return local, (local + ops.orthogonal_memory(q, local, basis, form, backend=backend)) / 2
+    features = local
+    if blocks:
+        features = ops.local_attention(q, k, v, table, 2, 2, None, torch.tensor([0, 3, 6]), backend=backend)
+    return local, (local + ops.orthogonal_memory(q, features, basis, form, window=window, backend=backend)) / 2
 
 
-@pytest.mark.parametrize("backend", ["kernel", "reference"])
+@pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
 def test_g2_causal(backend):
     local, both = lavo("causal", backend)
     assert_golden(local, [[-0.3894183423, 0.1986693308], [0.2777000446, 0.6923357707], [0.5054287070, 0.6256752791],
@@ -63,14 +67,23 @@ def test_g2_causal(backend):
                          [0.3834536418, 0.3117653422], [0.1810535122, 0.0227386176], [-0.1780589422, -0.2459015965]])
 
 
-@pytest.mark.parametrize("backend", ["kernel", "reference"])
+@pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
+def test_g2_window(backend):
+    first = [[-0.1947091712, 0.0993346654], [0.1388500223, 0.3461678854], [0.2527143535, 0.3128376395]]
+    assert_golden(lavo("causal", backend, window=3)[1],
+                  [*first, [0.3510370636, 0.3126629463], [0.1618317641, 0.0493155299], [-0.1766033786, -0.1701132128]])
+    assert_golden(lavo("causal", backend, window=3, blocks=True)[1],
+                  [*first, [0.4812381849, 0.3501551696], [0.2558686197, 0.0937944514], [-0.1187179555, -0.1223592846]])
+
+
+@pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
 def test_g2_noncausal(backend):
     assert_golden(lavo("full", backend)[1],
                   [[0.2612684517, 0.3340910878], [0.2848168038, 0.2126761286], [0.1402453282, 0.0508249730],
                    [0.0986297827, 0.0126304023], [0.0329604288, -0.0951838788], [-0.1759649663, -0.2849933857]])
 
 
-@pytest.mark.parametrize("backend", ["kernel", "reference"])
+@pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
 def test_mean_collision(backend):
     """Contexts of one mean cannot be told apart by the last query, and their first rows can."""
     basis = torch.eye(2, dtype=torch.float64)[None]

@@ -1,5 +1,7 @@
 """Gradients: central differences in float64, the composed form, what is refused."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -15,27 +17,28 @@ def as_function(name, case):
 
     def function(*tensors):
         left = iter(tensors)
-        args = [next(left) if torch.is_tensor(a) and a.is_floating_point() else a for a in case.args]
-        results = cases.operator(name)(*args)
-        if torch.is_tensor(results):
-            return results
-        return tuple(r for r in results if r.is_floating_point())
+
+        def put(a):
+            return next(left) if torch.is_tensor(a) and a.is_floating_point() else a
+
+        given = dataclasses.replace(case, args=tuple(map(put, case.args)),
+                                    kwargs={key: put(a) for key, a in case.kwargs.items()})
+        return tuple(r for r in cases.run(name, given) if r.requires_grad)
 
     return function, inputs
 
 
-@pytest.mark.parametrize("name, case", cases.every(DIFFERENTIABLE), ids=cases.label)
-def test_central_differences(name, case):
-    function, inputs = as_function(name, case)
+@pytest.mark.parametrize("backend", ["auto", "composed"])
+@pytest.mark.parametrize("name, case", [c for c in cases.every(DIFFERENTIABLE) if c[1].exact], ids=cases.label)
+def test_central_differences(name, case, backend):
+    function, inputs = as_function(name, case.having(backend=backend))
     assert torch.autograd.gradcheck(function, inputs)
 
 
 @pytest.mark.parametrize("name, case", cases.every(DIFFERENTIABLE), ids=cases.label)
 def test_second_derivative_is_refused(name, case):
     function, inputs = as_function(name, case)
-    results = function(*inputs)
-    results = (results,) if torch.is_tensor(results) else results
-    total = sum((r * r).sum() for r in results)
+    total = sum((r * r).sum() for r in function(*inputs))
     first = torch.autograd.grad(total, inputs, create_graph=True)
     with pytest.raises(NotImplementedError, match=f"{name}: expected one derivative, got a second one"):
         torch.autograd.grad(sum(g.sum() for g in first), inputs)
@@ -48,9 +51,7 @@ def test_inputs_that_need_no_gradient(name, case):
 
     def gradients(wanted):
         fresh = [t.detach().clone().requires_grad_(i in wanted) for i, t in enumerate(inputs)]
-        results = function(*fresh)
-        results = (results,) if torch.is_tensor(results) else results
-        total = sum((r * r).sum() for r in results)
+        total = sum((r * r).sum() for r in function(*fresh))
         return torch.autograd.grad(total, [fresh[i] for i in wanted])
 
     together = gradients(range(len(inputs)))
@@ -62,8 +63,8 @@ def test_undefined_gradients():
     """A result that the loss does not use brings no gradient, and none of its own."""
     case = cases.orthogonal_memory_extend()[1].with_grad()
     q, m, basis, closed, open = case.tensors()
-    out, closed_out, open_out, count_out = torch.ops.longspan.orthogonal_memory_extend(*case.args)
-    assert not count_out.requires_grad
+    out, closed_out, open_out, count_out, visible_out = torch.ops.longspan.orthogonal_memory_extend(*case.args)
+    assert not count_out.requires_grad and not visible_out.requires_grad
     only_out = torch.autograd.grad(out.sum(), (q, m, basis, closed, open), retain_graph=True)
     both = torch.autograd.grad(out.sum() + 0 * closed_out.sum() + 0 * open_out.sum(), (q, m, basis, closed, open),
                                retain_graph=True)
@@ -78,14 +79,15 @@ def test_undefined_gradients():
     assert out.requires_grad and not lse.requires_grad
 
 
-def test_composed_form_is_twice_differentiable():
+@pytest.mark.parametrize("backend", ["composed", "reference"])
+def test_twice_differentiable(backend):
     x = cases.Inputs(7)
     q, k, v, table = x(1, 2, 4, 2), x(1, 2, 4, 2), x(1, 2, 4, 2), x(1, 5)
     basis, closed, open = x.basis(2, 2, 2), x(1, 2, 2), x(1, 2, 2)
     functions = [
-        (lambda *t: torch.ops.longspan.local_attention(*t, 2, 1, backend="reference"), (q, k, v, table)),
-        (lambda *t: torch.ops.longspan.orthogonal_memory(*t, "causal", backend="reference"), (q, v, basis)),
-        (lambda *t: torch.ops.longspan.orthogonal_memory_extend(*t, torch.tensor([254]), backend="reference")[:3],
+        (lambda *t: torch.ops.longspan.local_attention(*t, 2, 1, backend=backend), (q, k, v, table)),
+        (lambda *t: torch.ops.longspan.orthogonal_memory(*t, "causal", backend=backend), (q, v, basis)),
+        (lambda *t: torch.ops.longspan.orthogonal_memory_extend(*t, torch.tensor([254]), backend=backend)[:3],
          (q, v, basis, closed, open)),
     ]
     for function, inputs in functions:

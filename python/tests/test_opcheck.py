@@ -14,25 +14,33 @@ def test_every_operator_has_cases():
     assert registered == set(cases.OPERATORS)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", FORWARD)
 def test_forward(name, dtype):
     for case in cases.OPERATORS[name](dtype):
-        torch.library.opcheck(cases.operator(name), case.with_grad().args)
+        torch.library.opcheck(cases.operator(name), case.with_grad().args, case.with_grad().kwargs)
+
+
+@pytest.mark.parametrize("name, case", cases.every(FORWARD), ids=cases.label)
+def test_composed(name, case):
+    case = case.with_grad().having(backend="composed")
+    torch.library.opcheck(cases.operator(name), case.args, case.kwargs)
 
 
 @pytest.mark.parametrize("name", FORWARD)
-def test_reference_backend(name):
+def test_reference(name):
     for case in cases.OPERATORS[name]():
-        if "packed" in case.name:
-            continue  # the composed form reads the borders' values, which a traced tensor does not have
-        torch.library.opcheck(cases.operator(name), case.with_grad().args, {"backend": "reference"})
+        if "packed" in case.name or "dropout" in case.kwargs:
+            continue  # the reference reads borders and seed on the host, and a traced tensor has no value
+        case = case.with_grad().having(backend="reference")
+        torch.library.opcheck(cases.operator(name), case.args, case.kwargs)
 
 
 @pytest.mark.parametrize("name", BACKWARD)
 def test_backward(name):
     # The second derivative is refused, so only the registration check may see inputs that require gradients.
     for case in cases.OPERATORS[name]():
-        torch.library.opcheck(cases.operator(name), case.args,
+        torch.library.opcheck(cases.operator(name), case.args, case.kwargs,
                               test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"))
-        torch.library.opcheck(cases.operator(name), case.with_grad().args, test_utils="test_autograd_registration")
+        case = case.with_grad()
+        torch.library.opcheck(cases.operator(name), case.args, case.kwargs, test_utils="test_autograd_registration")

@@ -72,27 +72,30 @@ std::string value_error(F&& f) {
   return "";
 }
 
-/// Kernels in float32 and float64 against the composed form in float64, which has an error of its own, forward and
-/// every gradient. Operands has `tensors`, `dout` and run(tensors, backend); Bounds(operands, dtype) has `out` and
-/// of(input).
+/// Kernels and composed form in float32 and float64 against the reference in float64, which has an error of its own,
+/// forward and every gradient. Operands has `tensors`, `dout` and run(tensors, backend); Bounds(operands, dtype) has
+/// `out` and of(input).
 template <class Bounds, class Operands>
-void expect_equals_composed_form(const Operands& operands) {
+void expect_equals_reference(const Operands& operands) {
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     SCOPED_TRACE(c10::toString(dtype));
     Operands x = operands;
-    // Rounded to the dtype first, so that both forms see the same numbers.
+    // Rounded to the dtype first, so that all forms see the same numbers.
     for (auto& t : x.tensors) t = t.to(dtype).to(at::kDouble);
     x.dout = x.dout.to(dtype).to(at::kDouble);
     const auto exact_inputs = leaves(x.tensors, at::kDouble);
     const at::Tensor exact = x.run(exact_inputs, "reference");
     const auto exact_gradients = torch::autograd::grad({(exact * x.dout).sum()}, exact_inputs);
     const Bounds bounds(x, dtype), own(x, at::kDouble);
-    const auto inputs = leaves(x.tensors, dtype);
-    const at::Tensor out = x.run(inputs, "kernel");
-    EXPECT_TRUE(near(out, exact, bounds.out + own.out));
-    const auto gradients = torch::autograd::grad({(out * x.dout.to(dtype)).sum()}, inputs);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      EXPECT_TRUE(near(gradients[i], exact_gradients[i], bounds.of(i) + own.of(i))) << "gradient of input " << i;
+    for (const char* backend : {"kernel", "composed"}) {
+      SCOPED_TRACE(backend);
+      const auto inputs = leaves(x.tensors, dtype);
+      const at::Tensor out = x.run(inputs, backend);
+      EXPECT_TRUE(near(out, exact, bounds.out + own.out));
+      const auto gradients = torch::autograd::grad({(out * x.dout.to(dtype)).sum()}, inputs);
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        EXPECT_TRUE(near(gradients[i], exact_gradients[i], bounds.of(i) + own.of(i))) << "gradient of input " << i;
+    }
   }
 }
 

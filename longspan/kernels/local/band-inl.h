@@ -25,8 +25,8 @@ using simd::HWY_NAMESPACE::kPanelWidth;
 using simd::HWY_NAMESPACE::TileTag;
 static_assert(kLocalTile == simd::HWY_NAMESPACE::kTile);
 
-/// Position scores of one unit times log2(e), by distance u = i - j, -infinity outside the band: the 16 lanes of a tile
-/// at i0 read those of key j from one unaligned vector row at `at(i0 - j)`.
+/// Position scores of one query head times log2(e), by distance u = i - j, -infinity outside the band: the 16 lanes of
+/// a tile at i0 read those of key j from one unaligned vector row at `at(i0 - j)`.
 template <class T>
 class DistanceScores {
  public:
@@ -34,7 +34,8 @@ class DistanceScores {
   static constexpr int64_t kMargin = 2 * kLocalTile;
   static int64_t size(Reach reach) { return reach.left + reach.right + 1 + 2 * kMargin; }
 
-  DistanceScores(const LocalParams<T>& params, int64_t head, Reach reach, T* memory)
+  template <class S>
+  DistanceScores(const LocalParams<S>& params, int64_t head, Reach reach, T* memory)
       : zero_(memory + kMargin + reach.right) {
     LONGSPAN_DCHECK(!params.table || params.table_centre >= reach.left, "table_centre ", params.table_centre,
                     ", reach_left ", reach.left);
@@ -66,6 +67,8 @@ struct Tile {
   /// Lanes that see key j: [lane_begin, lane_end), perhaps empty.
   int64_t lane_begin(int64_t j) const { return std::max(live, j - reach.right - start); }
   int64_t lane_end(int64_t j) const { return std::min(live_end, j + reach.left + 1 - start); }
+  /// Whether the window of every lane lies inside the sequence.
+  bool inside() const { return start >= reach.left && start + kLocalTile + reach.right <= keys; }
   /// Whether every lane of the tile sees every key of the block at `block`.
   bool whole(int64_t block) const {
     return live == 0 && live_end == kLocalTile && start + kLocalTile - 1 - block <= reach.left &&
@@ -98,11 +101,13 @@ struct Ring {
 };
 
 /// Keys or values of a unit, packed into a ring as the tiles come to them.
-template <class T>
+template <class S>
 class PackedRows {
+  using T = Computed<S>;
+
  public:
   /// `memory` holds chunk_count(width) * ring.chunk_stride() elements; keys [ring.base, end) will be asked for.
-  PackedRows(RowsView<const T> source, int64_t width, int64_t end, Ring ring, T* memory)
+  PackedRows(RowsView<const S> source, int64_t width, int64_t end, Ring ring, T* memory)
       : source_(source), width_(width), end_(end), packed_(ring.base), ring_(ring), memory_(memory) {}
 
   const T* row(int64_t key) const { return memory_ + ring_.row(key) * kPanelWidth; }
@@ -128,7 +133,7 @@ class PackedRows {
   }
 
  private:
-  RowsView<const T> source_;
+  RowsView<const S> source_;
   int64_t width_, end_, packed_;
   Ring ring_;
   T* memory_;

@@ -13,7 +13,19 @@ namespace longspan::ops {
 namespace {
 
 bool has_kernel(const at::Tensor& q) {
-  return (q.is_cpu() || q.is_meta()) && (q.scalar_type() == at::kFloat || q.scalar_type() == at::kDouble);
+  const auto dtype = q.scalar_type();
+  return (q.is_cpu() || q.is_meta()) && (dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16);
+}
+
+const char* backend_name(Backend backend) {
+  switch (backend) {
+    case Backend::kernel:
+      return "kernel";
+    case Backend::composed:
+      return "composed";
+    default:
+      return "reference";
+  }
 }
 
 struct Log {
@@ -43,9 +55,11 @@ void set_backend_log(BackendLog log) {
 
 Backend choose_backend(const char* op, std::string_view requested, const at::Tensor& q) {
   if (requested == "auto") return has_kernel(q) ? Backend::kernel : Backend::composed;
-  if (requested == "reference") return Backend::composed;
-  TORCH_CHECK_VALUE(requested == "kernel", op, ": backend: expected auto, kernel or reference, got ", requested);
-  TORCH_CHECK_VALUE(has_kernel(q), op, ": backend: the kernel takes float32 and float64 on the CPU, got ",
+  if (requested == "composed") return Backend::composed;
+  if (requested == "reference") return Backend::reference;
+  TORCH_CHECK_VALUE(requested == "kernel", op, ": backend: expected auto, kernel, composed or reference, got ",
+                    requested);
+  TORCH_CHECK_VALUE(has_kernel(q), op, ": backend: the kernel takes float32, float64 and bfloat16 on the CPU, got ",
                     dtype_name(q), " on ", q.device());
   return Backend::kernel;
 }
@@ -55,12 +69,11 @@ void report_backend(const char* op, std::string_view requested, Backend chosen, 
   if (!log.on.load(std::memory_order_relaxed)) return;
   const std::shared_ptr<const BackendLog> function = log.get();
   if (!function) return;
-  const bool kernel = chosen == Backend::kernel;
-  const std::string reason = requested != "auto"
-                                 ? "asked for"
-                                 : str_cat(kernel ? "there is a kernel for " : "there is no kernel for ", dtype_name(q),
-                                           " on ", q.device().str());
-  (*function)(op, kernel ? "kernel" : "reference", reason);
+  const std::string reason =
+      requested != "auto" ? "asked for"
+                          : str_cat(chosen == Backend::kernel ? "there is a kernel for " : "there is no kernel for ",
+                                    dtype_name(q), " on ", q.device().str());
+  (*function)(op, backend_name(chosen), reason);
 }
 
 }  // namespace longspan::ops

@@ -8,10 +8,9 @@
 namespace longspan::ops {
 
 /// Which form of an operator runs.
-enum class Backend { kernel, composed };
+enum class Backend { kernel, composed, reference };
 
-/// `requested`: "auto" (the kernel where there is one, else the composed form), "kernel", "reference" (the composed
-/// form).
+/// `requested`: "auto" (the kernel where there is one, else the composed form), "kernel", "composed", "reference".
 Backend choose_backend(const char* op, std::string_view requested, const at::Tensor& q);
 
 /// Tells the backend log (backend_log.h), if there is one, what is about to run: called where the work is done, once

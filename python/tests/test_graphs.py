@@ -1,0 +1,138 @@
+"""Models that use the operators, compiled and exported."""
+
+import pytest
+import torch
+
+import cases
+import longspan
+
+SEED = torch.tensor(2 ** 33 + 5)
+
+
+class Layer(torch.nn.Module):
+    """A sliding window and the compressed past, with every kind of option; `backend` is that of all operators."""
+
+    def __init__(self, backend="auto"):
+        super().__init__()
+        x = cases.Inputs(21, torch.float32)
+        self.table = torch.nn.Parameter(x(4, 17))
+        self.basis = torch.nn.Parameter(x.basis(4, 8, 16))
+        self.backend = backend
+
+    def forward(self, q, k, v, seed):
+        given = {"backend": self.backend}
+        local = longspan.local_attention(q, k, v, self.table, reach_left=8, reach_right=0, dropout=0.1,
+                                         dropout_seed=seed, **given)
+        token = longspan.orthogonal_memory(q, v, self.basis, "causal", dropout=0.1, dropout_seed=seed, **given)
+        window = longspan.orthogonal_memory(q, local, self.basis, "causal", window=4, **given)
+        full = longspan.orthogonal_memory(q, v, self.basis, "full", 0.5, accumulator="float32_compensated", **given)
+        return local + token + window + full
+
+
+class Stream(torch.nn.Module):
+    """One call of a stream: last queries, and the memory's state."""
+
+    def __init__(self, backend="auto"):
+        super().__init__()
+        self.basis = torch.nn.Parameter(cases.Inputs(22, torch.float32).basis(4, 8, 16))
+        self.backend = backend
+
+    def forward(self, q, k, v, closed, open, count, visible):
+        local = longspan.local_attention(q, k, v, reach_left=8, reach_right=0, backend=self.backend)
+        return longspan.orthogonal_memory_extend(q, local, self.basis, closed, open, count, visible=visible, window=4,
+                                                 backend=self.backend)
+
+
+class Packed(torch.nn.Module):
+    def __init__(self, backend="auto"):
+        super().__init__()
+        self.basis = torch.nn.Parameter(cases.Inputs(23, torch.float32).basis(4, 8, 16))
+        self.backend = backend
+
+    def forward(self, q, k, v, cu):
+        local = longspan.local_attention(q, k, v, reach_left=8, reach_right=8, cu_seqlens=cu, backend=self.backend)
+        causal = longspan.orthogonal_memory(q, local, self.basis, "causal", cu_seqlens=cu, backend=self.backend)
+        return causal + longspan.orthogonal_memory(q, local, self.basis, "full", cu_seqlens=cu, backend=self.backend)
+
+
+def layer_inputs(n):
+    x = cases.Inputs(24, torch.float32)
+    return x(2, 4, n, 16), x(2, 2, n, 16), x(2, 2, n, 16), SEED
+
+
+def stream_inputs(n):
+    x = cases.Inputs(25, torch.float32)
+    sums = [x(2, 4, 8, dtype=torch.float64) for _ in range(3)]
+    return x(2, 4, n, 16), x(2, 4, n + 8, 16), x(2, 4, n + 8, 16), *sums[:2], torch.tensor([17, 250]), sums[2]
+
+
+def packed_inputs(n):
+    x = cases.Inputs(26, torch.float32)
+    return x(1, 4, n, 16), x(1, 4, n, 16), x(1, 4, n, 16), torch.tensor([0, 5, 5, n // 2, n])
+
+
+# Model, inputs for a length, and which dimensions of the inputs are as long.
+MODELS = {
+    "layer": (Layer, layer_inputs, ({2: 0}, {2: 0}, {2: 0}, None)),
+    "stream": (Stream, stream_inputs, ({2: 0}, {2: 8}, {2: 8}, None, None, None, None)),
+    "packed": (Packed, packed_inputs, ({2: 0}, {2: 0}, {2: 0}, None)),
+}
+BACKENDS = ["auto", "composed"]
+
+
+def results(model, inputs):
+    out = model(*inputs)
+    return (out,) if torch.is_tensor(out) else out
+
+
+def gradients(model, inputs):
+    """Of the parameters and of the inputs."""
+    inputs = [t.detach().clone().requires_grad_() if t.is_floating_point() else t for t in inputs]
+    wanted = [*model.parameters(), *(t for t in inputs if t.requires_grad)]
+    total = sum(r.square().sum() for r in results(model, inputs) if r.requires_grad)
+    return torch.autograd.grad(total, wanted, allow_unused=True)
+
+
+def assert_same(actual, expected, exact):
+    for a, b in zip(actual, expected):
+        if exact:
+            assert torch.equal(a, b)
+        else:  # another order of float32 sums of some hundred terms of O(10)
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", MODELS)
+def test_compiled_graph_has_no_break(name, backend, dynamic):
+    torch._dynamo.reset()
+    make, inputs, _ = MODELS[name]
+    model = make(backend)
+    compiled = torch.compile(model, fullgraph=True, dynamic=dynamic, backend="aot_eager")
+    for n in (64, 40) if dynamic else (64,):
+        assert_same(results(compiled, inputs(n)), results(model, inputs(n)), exact=backend == "auto")
+        assert_same(gradients(compiled, inputs(n)), gradients(model, inputs(n)), exact=backend == "auto")
+
+
+@pytest.mark.parametrize("name, backend", [("layer", "auto"), ("stream", "auto"), ("packed", "auto"),
+                                           ("layer", "composed"), ("packed", "composed")])
+def test_inductor(name, backend):
+    torch._dynamo.reset()
+    make, inputs, _ = MODELS[name]
+    model = make(backend)
+    compiled = torch.compile(model, fullgraph=True)
+    assert_same(results(compiled, inputs(64)), results(model, inputs(64)), exact=False)
+    assert_same(gradients(compiled, inputs(64)), gradients(model, inputs(64)), exact=False)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", MODELS)
+def test_export_runs_at_other_lengths(name, backend):
+    make, inputs, lengths = MODELS[name]
+    model = make(backend)
+    n = torch.export.Dim("n", min=9, max=4096)
+    shapes = tuple(None if given is None else {d: n + more if more else n for d, more in given.items()}
+                   for given in lengths)
+    program = torch.export.export(model, inputs(48), dynamic_shapes=shapes).module()
+    for length in (48, 33, 200):
+        assert_same(results(program, inputs(length)), results(model, inputs(length)), exact=backend == "auto")
