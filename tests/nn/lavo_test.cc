@@ -54,6 +54,42 @@ TEST(Lavo, GivesTheGoldenValues) {
          0.0329604288, -0.0951838788, -0.1759649663, -0.2849933857});
 }
 
+TEST(Lavo, GivesTheGoldenValuesOfTheMemoryAlone) {
+  const at::Tensor x = head(waves(4, 3, 0.7, 1.3, 0.5));
+  const at::Tensor q = head((at::arange(4, float64()).unsqueeze(1) * 0.4 - at::arange(3, float64()) * 0.9).cos());
+  const auto check = [&](Pattern pattern, const FieldValues& options, std::initializer_list<double> golden) {
+    const auto module = make("lavo", pattern, options, {.width = 3, .heads = 1});
+    const double h = 1 / std::sqrt(2.0);
+    set(*module, "basis", at::tensor({h, h, 0.0, 0.0, 0.0, 1.0}, float64()).view({1, 2, 3}));
+    EXPECT_TRUE(close(module->attend(q, x, x), head(at::tensor(golden, float64()).view({4, 3})), 1e-9));
+  };
+  check(Pattern::causal_self, {{"r", int64_t{2}}, {"combine", "global"}, {"memory_input", "raw"}},
+        {0.5568519131, 0.5568519131, 0.0097156670, 0.5972171595, 0.5972171595, -0.0568517805, 0.5145788870,
+         0.5145788870, -0.1045057366, 0.3478932638, 0.3478932638, -0.1505471557});
+  check(Pattern::noncausal_cross, {{"r", int64_t{2}}},
+        {0.2998159875, 0.2998159875, -0.2137395738, 0.3320715020, 0.3320715020, -0.1713431630, 0.3478681963,
+         0.3478681963, -0.1505801043, 0.3478932638, 0.3478932638, -0.1505471557});
+}
+
+// Contexts of one mean are one context (A.14.3).
+TEST(Lavo, MemoryKnowsTheMeanAlone) {
+  const auto rows = [](std::initializer_list<double> values) {
+    return at::tensor(values, float64()).view({1, 1, 2, 2});
+  };
+  const at::Tensor q = rows({1, 0, 1, 0}), apart = rows({2, 0, 0, 2}), alike = rows({1, 1, 1, 1});
+  const at::Tensor read = rows({0.7310585786, 0.2689414214, 0.7310585786, 0.2689414214});
+  const auto run = [&](Pattern pattern, const FieldValues& options, const at::Tensor& context) {
+    const auto module = make("lavo", pattern, options, kGoldenSizes);
+    set(*module, "basis", at::eye(2, float64()).unsqueeze(0));
+    return module->attend(q, context, context);
+  };
+  EXPECT_TRUE(close(run(Pattern::noncausal_cross, {{"r", int64_t{2}}}, apart), read, 1e-9));
+  EXPECT_TRUE(close(run(Pattern::noncausal_cross, {{"r", int64_t{2}}}, alike), read, 1e-9));
+  EXPECT_TRUE(
+      close(run(Pattern::causal_self, {{"r", int64_t{2}}, {"combine", "global"}, {"memory_input", "raw"}}, apart),
+            rows({1.7615941560, 0, 0.7310585786, 0.2689414214}), 1e-9));
+}
+
 TEST(Lavo, ProjectsAroundTheOperators) {
   const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}}, kSizes);
   for (const char* name : {"q", "k", "v", "out"}) set(*module, std::string(name) + ".weight", at::eye(16, float64()));

@@ -101,6 +101,38 @@ TEST_P(Variants, StateIsAsLargeAsTheCostSays) {
   EXPECT_EQ(static_cast<double>(state.bytes()), attention->cost(1000, 1000).state_bytes);
 }
 
+// Along a random direction of everything that has a gradient.
+TEST_P(Variants, GradientsAreThoseOfFiniteDifferences) {
+  const auto attention = module();
+  if (attention->properties().float32_sums) return;  // differences of 1e-6 drown in float32
+  const int64_t length = 11;
+  std::vector<at::Tensor> leaves = {normal({2, length, 16}, 1).requires_grad_()};
+  if (is_cross(GetParam().pattern)) leaves.push_back(normal({2, 7, 16}, 2).requires_grad_());
+  for (const auto& parameter : attention->parameters()) leaves.push_back(parameter);
+  const at::Tensor weight = normal({2, length, 16}, 3);
+  const auto value = [&] {
+    AttentionInputs inputs;
+    if (is_cross(GetParam().pattern)) inputs.source = leaves[1];
+    return (attention->forward(leaves[0], inputs) * weight).sum();
+  };
+  value().backward();
+  std::vector<at::Tensor> directions;
+  double slope = 0;
+  for (const at::Tensor& leaf : leaves) {
+    directions.push_back(normal(leaf.sizes(), 20 + directions.size()));
+    if (leaf.grad().defined()) slope += (leaf.grad() * directions.back()).sum().item<double>();
+  }
+  const auto at_distance = [&](double step) {
+    const at::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].add_(directions[i], step);
+    const double out = value().item<double>();
+    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].sub_(directions[i], step);
+    return out;
+  };
+  const double step = 1e-6;  // errs by its square times the third derivative, and by roundoff of the value over it
+  EXPECT_NEAR((at_distance(step) - at_distance(-step)) / (2 * step), slope, 1e-6 * std::max(1.0, std::abs(slope)));
+}
+
 FieldValues with(FieldValues options) {
   options.insert({{"r", int64_t{4}}, {"w", int64_t{3}}});
   return options;
@@ -165,6 +197,18 @@ TEST(LavoOptions, DecideWhichProjectionsThereAre) {
   EXPECT_EQ(cross("key"), "q k out ");
   EXPECT_EQ(cross("own"), "q memory out ");
   EXPECT_EQ(cross("input_slice"), "q out ");
+}
+
+// The full form reads a mean, which knows no order; the causal one does.
+TEST(LavoOptions, TheOrderOfASourceDoesNotMatter) {
+  const auto module = make("lavo", Pattern::noncausal_cross, {{"r", int64_t{4}}}, kSizes);
+  const at::Tensor x = normal({2, 5, 16}, 1), source = normal({2, 9, 16}, 2);
+  const at::Tensor y = module->forward(x, {.source = source});
+  EXPECT_TRUE(close(module->forward(x, {.source = source.flip(1)}), y, layer_bound(*module, x, 9)));
+  const auto causal =
+      make("lavo", Pattern::causal_self, with({{"combine", "global"}, {"memory_input", "raw"}}), kSizes);
+  const at::Tensor z = causal->forward(source), flipped = causal->forward(source.flip(1)).flip(1);
+  EXPECT_GT((z - flipped).abs().max().item<double>(), 1e-3);
 }
 
 // With w = 1 a window is a token: what t reads is what t - 1 reads with memory_update = token.

@@ -39,6 +39,11 @@ INSTANTIATE_TEST_SUITE_P(Rotary, Small,
                          ::testing::ValuesIn(self_subjects({.width = 32, .heads = 2, .rotary_base = 100})),
                          [](const auto& info) { return info.param.test_name(); });
 
+// Bounds are wide, bits are bits.
+INSTANTIATE_TEST_SUITE_P(Bfloat16, Small,
+                         ::testing::ValuesIn(registered_subjects(true, {.width = 32, .heads = 2}, {at::kBFloat16})),
+                         [](const auto& info) { return info.param.test_name(); });
+
 class AboveTheGrain : public ::testing::TestWithParam<RegisteredSubject> {};
 
 // Long enough that kernels cut a head into several tasks and read several chunks.

@@ -61,9 +61,11 @@ Outcome run(Probe& probe, const at::Tensor& x, nn::AttentionInputs inputs, const
 }
 
 double equality_bound(const nn::Attention& attention, at::ScalarType dtype, int64_t length, double scale) {
+  const double head_width = static_cast<double>(attention.sizes().head_width());
+  // Operands and results are rounded to bfloat16, sums are not: the errors of q and k meet in D products of a score.
+  if (dtype == at::kBFloat16) return 2 * (2 * head_width + 16) * 0x1p-9 * scale;
   const double roundoff = dtype == at::kDouble && !attention.properties().float32_sums ? 0x1p-53 : 0x1p-24;
   const double width = static_cast<double>(attention.sizes().width);
-  const double head_width = static_cast<double>(attention.sizes().head_width());
   // Projections before and after (2 E), scores (2 D through the softmax), the weighted mean (grows like log n in
   // practice; its worst case n is bounded by the weights summing to 1), both sides of the comparison (2).
   const double terms = 2 * width + 2 * head_width + std::sqrt(static_cast<double>(length)) + 16;
@@ -116,7 +118,7 @@ void Verdict::same_bits(const std::string& what, const at::Tensor& actual, const
   const auto pattern = [](const at::Tensor& t) {  // integers: -0 is not +0; every NaN is one
     if (!t.is_floating_point()) return t;
     const auto canonical = t.masked_fill(t.isnan(), std::numeric_limits<double>::quiet_NaN()).contiguous();
-    return canonical.view(t.scalar_type() == at::kDouble ? at::kLong : at::kInt);
+    return canonical.view(t.element_size() == 8 ? at::kLong : t.element_size() == 4 ? at::kInt : at::kShort);
   };
   const auto differs = (pattern(actual) != pattern(expected)).flatten();
   if (!differs.any().item<bool>()) return;
@@ -135,7 +137,7 @@ void Verdict::close(const std::string& what, const at::Tensor& actual, const at:
   const double magnitude = std::max(floor, expected.abs().max().item<double>());
   const int64_t length = expected.dim() >= 2 ? expected.size(-2) : 1;
   const double bound = equality_bound(attention, expected.scalar_type(), length, magnitude);
-  const auto error = (actual - expected).abs().flatten().to(at::kDouble);
+  const auto error = (actual.to(at::kDouble) - expected.to(at::kDouble)).abs().flatten();
   const auto misses = (error <= bound).logical_not();  // NaN misses
   if (!misses.any().item<bool>()) return;
   const int64_t worst = error.nan_to_num(INFINITY, INFINITY).argmax().item<int64_t>();
