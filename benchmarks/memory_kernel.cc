@@ -123,6 +123,14 @@ void one_thread(benchmark::internal::Benchmark* bench) {
       ->Args({4096, 4, 32, 32, 1})
       ->Args({4096, 8, 64, 16, 1})
       ->Args({2048, 2, 128, 128, 1});
+  // Other widths, and fewer slots than columns.
+  for (const int64_t d : {32, 80, 96, 128})
+    for (const int64_t r : {16, 32, 64})
+      if (r <= d) bench->Args({4096, 8, d, r, 1});
+  bench->Args({4096, 8, 80, 80, 1})
+      ->Args({4096, 8, 96, 96, 1})
+      ->Args({4096, 8, 64, 32, 1})
+      ->Args({4096, 4, 256, 64, 1});
   bench->Args({1 << 14, 1, 64, 64, 1})->Args({1 << 17, 1, 64, 64, 1})->Args({1 << 20, 1, 64, 64, 1});  // growth
 }
 void two_threads(benchmark::internal::Benchmark* bench) {

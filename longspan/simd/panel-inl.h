@@ -240,6 +240,10 @@ HWY_INLINE void update_chunk(const T* a, const T* b, int64_t first, int64_t last
   int64_t at = 0;
   for (; at + (kVectors - 1) * N < columns; at += kVectors * N)
     update_block<kRows, kVectors, kRowStride, kStride, kFresh>(a, b + at, first, last, c + at);
+  // One vector at a time has too few independent sums to keep the multipliers busy.
+  if constexpr (kVectors > 2)
+    for (; at + N < columns; at += 2 * N)
+      update_block<kRows, 2, kRowStride, kStride, kFresh>(a, b + at, first, last, c + at);
   for (; at < columns; at += N) update_block<kRows, 1, kRowStride, kStride, kFresh>(a, b + at, first, last, c + at);
 }
 

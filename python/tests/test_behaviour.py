@@ -33,13 +33,22 @@ def test_thread_count_changes_no_bit():
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
-def test_autocast_computes_in_float32(half):
+def test_autocast_of_local_attention(half):
+    """bfloat16 stays, and takes float32 beside it along; float16 becomes float32. The table is float32."""
     q, k, v, table, _ = inputs()
     low = [t.to(half) for t in (q, k, v)]
+    kept = torch.float32 if half is torch.float16 else half
     with torch.autocast("cpu", dtype=half):
-        local = ops.local_attention(*low, table, 8, 0)
-    assert local.dtype == torch.float32
-    assert torch.equal(local, ops.local_attention(*(t.float() for t in low), table, 8, 0))
+        local = ops.local_attention(*low, table.to(half), 8, 0)
+        mixed = ops.local_attention(q, low[1], v, table, 8, 0)
+        wide = ops.local_attention(q, k, v, table, 8, 0)
+        float32_out = ops.local_attention(*low, table, 8, 0, float32_out=True)
+    assert local.dtype == mixed.dtype == kept and wide.dtype == float32_out.dtype == torch.float32
+    low = [t.to(kept) for t in low]
+    assert torch.equal(local, ops.local_attention(*low, table.to(half).float(), 8, 0))
+    assert torch.equal(mixed, ops.local_attention(q.to(kept), low[1], v.to(kept), table, 8, 0))
+    assert torch.equal(wide, ops.local_attention(q, k, v, table, 8, 0))
+    assert torch.equal(float32_out.to(kept), ops.local_attention(*low, table, 8, 0))
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
@@ -63,18 +72,20 @@ def test_autocast_of_the_memory(half):
 
 
 def test_autocast_gradients_reach_the_16_bit_leaf():
+    """Each leaf's gradient has the leaf's dtype, and is that of the operator on what it was cast to."""
     q, k, v, table, _ = inputs()
-    low = q.bfloat16().requires_grad_()
+    leaves = q.bfloat16().requires_grad_(), k.requires_grad_(), v.half().requires_grad_()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = ops.local_attention(low, k, v, table, 8, 0)
-    out.sum().backward()
-    wide = low.detach().float().requires_grad_()
-    ops.local_attention(wide, k, v, table, 8, 0).sum().backward()
-    assert low.grad.dtype == torch.bfloat16 and torch.equal(low.grad, wide.grad.bfloat16())
+        out = ops.local_attention(*leaves, table, 8, 0)
+    gradients = torch.autograd.grad(out.sum(), leaves)
+    low = [t.detach().bfloat16().requires_grad_() for t in leaves]
+    expected = torch.autograd.grad(ops.local_attention(*low, table, 8, 0).sum(), low)
+    for leaf, gradient, other in zip(leaves, gradients, expected):
+        assert gradient.dtype == leaf.dtype and torch.equal(gradient, other.to(leaf.dtype))
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
-def test_16_bit_without_autocast_takes_the_composed_form(half):
+def test_16_bit_without_autocast(half):
     q, k, v, table, basis = (t.to(half) for t in inputs())
     local = ops.local_attention(q, k, v, table, 8, 0)
     memory = ops.orthogonal_memory(q, v, basis, "causal")
@@ -84,7 +95,12 @@ def test_16_bit_without_autocast_takes_the_composed_form(half):
     assert (local.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
     exact = ops.orthogonal_memory(q.double(), v.double(), basis.double(), "causal")
     assert (memory.double() - exact).abs().max() <= exact.abs().max() * torch.finfo(half).eps
-    with pytest.raises(ValueError, match="local_attention: backend: the kernel takes float32 and float64"):
+
+
+def test_float16_has_no_kernel():
+    q, k, v, table, _ = (t.half() for t in inputs())
+    message = "local_attention: backend: the kernel takes float32, float64 and bfloat16 on the CPU, got float16 on cpu"
+    with pytest.raises(ValueError, match=message):
         ops.local_attention(q, k, v, table, 8, 0, backend="kernel")
 
 

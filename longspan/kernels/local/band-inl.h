@@ -67,6 +67,8 @@ struct Tile {
   /// Lanes that see key j: [lane_begin, lane_end), perhaps empty.
   int64_t lane_begin(int64_t j) const { return std::max(live, j - reach.right - start); }
   int64_t lane_end(int64_t j) const { return std::min(live_end, j + reach.left + 1 - start); }
+  /// Whether the window of every lane lies inside the sequence.
+  bool inside() const { return start >= reach.left && start + kLocalTile + reach.right <= keys; }
   /// Whether every lane of the tile sees every key of the block at `block`.
   bool whole(int64_t block) const {
     return live == 0 && live_end == kLocalTile && start + kLocalTile - 1 - block <= reach.left &&

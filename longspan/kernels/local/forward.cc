@@ -33,8 +33,8 @@ namespace panel = simd::HWY_NAMESPACE;
 /// Scores of one tile, transposed: weights[key - first_block][lane] = log2(e) a_ij, -infinity where the lane does not
 /// see the key; returns their maxima by lane.
 template <class T, class V, int kVectors>
-HWY_NOINLINE void score_tile(const Tile& tile, const DistanceScores<T>& distances, T scale, const T* keys,
-                             int64_t chunk_stride, int64_t width, const T* columns, T* weights, V (&maxima)[kVectors]) {
+HWY_INLINE void score_tile(const Tile& tile, const DistanceScores<T>& distances, T scale, const T* keys,
+                           int64_t chunk_stride, int64_t width, const T* columns, T* weights, V (&maxima)[kVectors]) {
   const TileTag<T> d;
   constexpr int N = panel::Blocking<T>::lanes;
   const V minus_infinity = hn::Set(d, -std::numeric_limits<T>::infinity());
@@ -72,8 +72,8 @@ HWY_NOINLINE void score_tile(const Tile& tile, const DistanceScores<T>& distance
 /// out_rows[lane] = sum over keys of weights[key][lane] values[key]. `exact`: each lane alone over the very keys that
 /// it sees, because a value that is not finite times a weight of zero is not zero.
 template <class T>
-HWY_NOINLINE void mix_values(const Tile& tile, bool exact, const T* weights, const T* values, int64_t chunk_stride,
-                             int64_t width, T* out_rows) {
+HWY_INLINE void mix_values(const Tile& tile, bool exact, const T* weights, const T* values, int64_t chunk_stride,
+                           int64_t width, T* out_rows) {
   constexpr int kRows = panel::Blocking<T>::updated_rows;
   constexpr int64_t kOutStride = kLocalTile * kPanelWidth;
   const int64_t first = tile.first_block();
@@ -97,10 +97,14 @@ HWY_NOINLINE void mix_values(const Tile& tile, bool exact, const T* weights, con
 /// that no sum of weighted values overflows where the mean does not. Exact, so no other bit tells.
 template <class T>
 HWY_INLINE void headroom(const Tile& tile, T* factors) {
-  for (int64_t lane = 0; lane < kLocalTile; ++lane) {
-    const int64_t count = std::max<int64_t>(tile.key_end(lane) - tile.key_begin(lane), 1);
-    factors[lane] = T(0.25) / static_cast<T>(std::bit_floor(static_cast<uint64_t>(count)));
+  const auto factor = [](int64_t keys) HWY_ATTR {
+    return T(0.25) / static_cast<T>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(keys, 1))));
+  };
+  if (tile.inside()) {
+    std::fill_n(factors, kLocalTile, factor(tile.reach.left + tile.reach.right + 1));
+    return;
   }
+  for (int64_t lane = 0; lane < kLocalTile; ++lane) factors[lane] = factor(tile.key_end(lane) - tile.key_begin(lane));
 }
 
 /// weights[key][lane] = factors[lane] 2^(weights[key][lane] - maxima[lane]), keys in [0, count); returns the sums by
@@ -110,12 +114,16 @@ HWY_INLINE void exponentiate(const V (&maxima)[kVectors], const T* factors, int6
                              V (&sums)[kVectors]) {
   const TileTag<T> d;
   constexpr int N = panel::Blocking<T>::lanes;
-  for (int i = 0; i < kVectors; ++i) sums[i] = hn::Zero(d);
+  V factor[kVectors];  // in registers: a store to weights might change `factors`
+  for (int i = 0; i < kVectors; ++i) {
+    factor[i] = hn::Load(d, factors + i * N);
+    sums[i] = hn::Zero(d);
+  }
   for (T* end = weights + count * kLocalTile; weights < end; weights += kLocalTile) {
 #pragma GCC unroll 8
     for (int i = 0; i < kVectors; ++i) {
       const V e = panel::Exp2(d, hn::Sub(hn::Load(d, weights + i * N), maxima[i]));
-      hn::Store(hn::Mul(e, hn::Load(d, factors + i * N)), d, weights + i * N);
+      hn::Store(hn::Mul(e, factor[i]), d, weights + i * N);
       sums[i] = hn::Add(sums[i], e);
     }
   }
