@@ -28,6 +28,8 @@ struct RegisteredSubject {
 inline void PrintTo(const RegisteredSubject& subject, std::ostream* out) { *out << subject.subject().name; }
 
 std::vector<RegisteredSubject> registered_subjects(bool first_configuration_only = false,
-                                                   nn::AttentionSizes sizes = {.width = 32, .heads = 2});
+                                                   nn::AttentionSizes sizes = {.width = 32, .heads = 2},
+                                                   const std::vector<at::ScalarType>& dtypes = {at::kDouble,
+                                                                                                at::kFloat});
 
 }  // namespace longspan::testing
