@@ -34,6 +34,18 @@ std::string visible(const std::string& character) {
   return character == "\n" ? "\xE2\x86\xB5" : character == " " ? "\xC2\xB7" : escape(character);
 }
 
+/// Distance from zero that 98 % of the finite values keep to, so that a few extremes do not pale the rest; the largest
+/// where that is 0.
+double usual_distance(const std::vector<double>& values) {
+  std::vector<double> distances;
+  for (const double value : values)
+    if (std::isfinite(value)) distances.push_back(std::abs(value));
+  if (distances.empty()) return 0;
+  std::sort(distances.begin(), distances.end());
+  const double usual = distances[(distances.size() - 1) * 98 / 100];
+  return usual > 0 ? usual : distances.back();
+}
+
 class Drawing {
  public:
   explicit Drawing(const HeatMap& map) : map_(map) {
@@ -47,10 +59,7 @@ class Drawing {
     group_rows_ = map.rows / static_cast<int64_t>(map.groups.size());
     row_height_ = std::clamp(kGroupHeight / static_cast<double>(group_rows_), 2.0, 14.0);
     cell_width_ = std::max(kCellWidth, kLeastWidth / static_cast<double>(map.columns));
-    scale_ = map.scale;
-    if (scale_ <= 0)
-      for (const double value : map.values)
-        if (std::isfinite(value)) scale_ = std::max(scale_, std::abs(value));
+    scale_ = map.scale > 0 ? map.scale : usual_distance(map.values);
   }
 
   double width() const { return kNames + cell_width_ * static_cast<double>(map_.columns); }
@@ -59,11 +68,12 @@ class Drawing {
            (map_.labels.empty() ? 0 : kTextHeight);
   }
 
-  std::string svg(double x, double y) const {
+  /// At (x, y) in a picture whose right border is at `right`.
+  std::string svg(double x, double y, double right) const {
     const std::string scale =
-        scale_ > 0 ? str_cat(" (strongest at \xC2\xB1", significant(scale_, 2), ")") : " (all zero)";
+        scale_ > 0 ? str_cat(" (full colour from \xC2\xB1", significant(scale_, 2), ")") : " (all zero)";
     std::string out = text_at(x, y + 12, map_.title, " font-weight=\"600\"");
-    out += text_at(x + width(), y + 12, map_.scale_text + scale, " text-anchor=\"end\" class=\"soft\"");
+    out += text_at(right, y + 12, map_.scale_text + scale, " text-anchor=\"end\" class=\"soft\"");
     const double left = x + kNames;
     double top = y + kLineHeight;
     for (std::size_t group = 0; group < map_.groups.size(); ++group, top += group_height() + kGroupGap) {
@@ -81,7 +91,7 @@ class Drawing {
 
   /// 1 to kLevels above zero, -1 to -kLevels below, 0 for nothing to draw.
   int level(double value) const {
-    if (!std::isfinite(value) || scale_ <= 0) return 0;
+    if (std::isnan(value) || scale_ <= 0) return 0;
     return static_cast<int>(std::lround(std::clamp(value / scale_, -1.0, 1.0) * kLevels));
   }
 
@@ -148,7 +158,7 @@ std::string to_svg(const HeatMapPicture& picture) {
   }
   for (const Drawing& drawing : drawings) {
     y += kMapGap;
-    out += drawing.svg(kMargin, y);
+    out += drawing.svg(kMargin, y, width - kMargin);
     y += drawing.height();
   }
   return out + "</svg>\n";

@@ -8,14 +8,14 @@
 namespace longspan::report {
 
 /// A matrix of numbers around zero: cells above it in one colour, below in another, stronger with their distance from
-/// zero, none at it. Numbers that are not finite are left empty.
+/// zero, none at it. NaN is left empty, an infinity has full colour.
 struct HeatMap {
   std::string title;                ///< above it, with its scale
   int64_t rows = 0, columns = 0;    ///< at least 1 each
   std::vector<double> values;       ///< [rows, columns], row-major
   std::vector<std::string> groups;  ///< names of groups of rows/groups.size() rows each, in order; at least one
-  double scale = 0;                 ///< distance from zero of the strongest colour; 0: the largest of the values
-  std::string scale_text;           ///< what the two ends of the scale mean, "slot read 2^x as often as ..."
+  double scale = 0;                 ///< distance from zero of full colour; 0: that of all but the most extreme 2 %
+  std::string scale_text;           ///< what the values are, in front of the scale
   std::vector<std::string> labels;  ///< a character below each column ("" for none), or empty
 };
 

@@ -27,13 +27,29 @@ HeatMapPicture picture() {
 
 TEST(HeatMap, StrengthAndSignOfEveryCell) {
   const std::string svg = to_svg(picture());
-  // Two neighbours of one value are one stroke of two cells; zero and what is not finite are not drawn.
+  // Two neighbours of one value are one stroke of two cells; zero and NaN are not drawn.
   EXPECT_EQ(count(svg, "class=\"above\""), 1);
   EXPECT_EQ(count(svg, "class=\"below\""), 1);
   EXPECT_EQ(count(svg, "M"), 3);
   EXPECT_NE(svg.find("class=\"above\" stroke-width=\"14.0\" stroke-opacity=\"1.000\""), std::string::npos);
   EXPECT_NE(svg.find("class=\"below\" stroke-width=\"14.0\" stroke-opacity=\"0.500\""), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+TEST(HeatMap, AFewExtremesDoNotPaleTheRest) {
+  HeatMapPicture p = picture();
+  HeatMap& map = p.maps[0];
+  map.rows = 1;
+  map.columns = 100;
+  map.labels.clear();
+  map.values.assign(100, 0.25);
+  map.values[7] = 1000;
+  map.values[8] = INFINITY;
+  const std::string svg = to_svg(p);
+  EXPECT_EQ(count(svg, "<path"), 1) << "all in full colour";
+  EXPECT_NE(svg.find("full colour from \xC2\xB1"
+                     "0.25"),
+            std::string::npos);
 }
 
 TEST(HeatMap, IsSafeAndSelfContained) {
