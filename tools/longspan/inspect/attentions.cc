@@ -1,14 +1,12 @@
-// longspan inspect: what there is.
-#include <CLI/CLI.hpp>
+// longspan inspect attentions: the registry.
 #include <cmath>
-#include <memory>
 
-#include "command.h"
+#include "inspect.h"
 #include "longspan/base/fields.h"
 #include "longspan/nn/registry.h"
 #include "longspan/report/format.h"
 #include "longspan/report/table.h"
-#include "output.h"
+#include "tools/longspan/output.h"
 
 namespace longspan::tool {
 
@@ -54,9 +52,9 @@ std::string allowed_values(const FieldInfo& field) {
   if (field.kind == FieldInfo::Kind::choice) return report::join(field.choices, ", ");
   if (field.kind == FieldInfo::Kind::boolean) return "true, false";
   const bool low = std::isfinite(field.minimum), high = std::isfinite(field.maximum);
-  if (low && high) return report::number(field.minimum) + " to " + report::number(field.maximum);
-  if (low) return "at least " + report::number(field.minimum);
-  if (high) return "at most " + report::number(field.maximum);
+  if (low && high) return bound_text(field, field.minimum) + " to " + bound_text(field, field.maximum);
+  if (low) return "at least " + bound_text(field, field.minimum);
+  if (high) return "at most " + bound_text(field, field.maximum);
   return "any";
 }
 
@@ -94,10 +92,8 @@ void inspect_attentions(bool json) {
 
 }  // namespace
 
-Action set_up_inspect(CLI::App& app, const CommonOptions& common) {
-  auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "attentions")->required()->check(CLI::IsMember({"attentions"}));
-  return [what, &common] { inspect_attentions(common.json); };
+Action set_up_inspect_attentions(CLI::App&, const CommonOptions& common) {
+  return [&common] { inspect_attentions(common.json); };
 }
 
 }  // namespace longspan::tool
