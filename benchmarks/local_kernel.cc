@@ -15,18 +15,21 @@
 namespace longspan::benchmarks {
 namespace {
 
-template <class T>
+template <class S>
 struct Inputs {
+  using T = Computed<S>;
   int64_t length, heads, width, window;
   int64_t queries;  ///< the last ones; fewer than `length` for a step of a stream
-  std::vector<T> q, k, v, dout, out, lse, table, dq, dk, dv, dtable;
+  double dropout = 0;
+  std::vector<S> q, k, v, dout, out, dq, dk, dv;
+  std::vector<T> lse, table, dtable;
 
   Inputs(int64_t n, int64_t h, int64_t d, int64_t w) : length(n), heads(h), width(d), window(w), queries(n) {
     std::mt19937 random(1);
     std::normal_distribution<double> normal;
     for (auto* tensor : {&q, &k, &v, &dout}) {
       tensor->resize(static_cast<std::size_t>(n * h * d));
-      for (T& value : *tensor) value = static_cast<T>(normal(random));
+      for (S& value : *tensor) value = static_cast<S>(static_cast<T>(normal(random)));
     }
     table.resize(static_cast<std::size_t>(h * (2 * w - 1)));
     for (T& value : table) value = static_cast<T>(normal(random));
@@ -35,9 +38,9 @@ struct Inputs {
     dtable = table;
   }
   // [row, head, width], as a module's projections lie.
-  RowsView<T> view(std::vector<T>& tensor) { return {tensor.data(), 0, width, heads * width}; }
-  RowsView<const T> const_view(const std::vector<T>& tensor) { return {tensor.data(), 0, width, heads * width}; }
-  void set(kernels::LocalParams<T>& p) {
+  RowsView<S> view(std::vector<S>& tensor) { return {tensor.data(), 0, width, heads * width}; }
+  RowsView<const S> const_view(const std::vector<S>& tensor) { return {tensor.data(), 0, width, heads * width}; }
+  void set(kernels::LocalParams<S>& p) {
     p.sequences = 1;
     p.heads = heads;
     p.width = p.value_width = width;
@@ -45,6 +48,7 @@ struct Inputs {
     p.keys.rows = length;
     p.reach_left = window - 1;
     p.scale = 1 / std::sqrt(static_cast<double>(width));
+    p.dropout = {dropout, 1};
     p.q = const_view(q);
     p.k = const_view(k);
     p.v = const_view(v);
@@ -53,14 +57,14 @@ struct Inputs {
     p.table_head_stride = 2 * window - 1;
   }
   void forward(const Parallel& parallel) {
-    kernels::LocalForward<T> p;
+    kernels::LocalForward<S> p;
     set(p);
     p.out = view(out);
     p.lse = {lse.data(), 0, length, 1};
     kernels::local_forward(p, parallel);
   }
   void backward(const Parallel& parallel) {
-    kernels::LocalBackward<T> p;
+    kernels::LocalBackward<S> p;
     set(p);
     p.out = const_view(out);
     p.lse = {lse.data(), 0, length, 1};
@@ -77,9 +81,10 @@ struct Inputs {
 
 // Arguments: length, heads, width, window, threads. One thread is timed by processor time, so that other programs on
 // the machine do not count; several by the clock.
-template <class T>
-void run(benchmark::State& state, bool backward) {
-  Inputs<T> inputs(state.range(0), state.range(1), state.range(2), state.range(3));
+template <class S>
+void run(benchmark::State& state, bool backward, double dropout = 0) {
+  Inputs<S> inputs(state.range(0), state.range(1), state.range(2), state.range(3));
+  inputs.dropout = dropout;
   const ThreadPool pool(static_cast<int>(state.range(4)));
   inputs.forward(pool);
   for (auto _ : state) {
@@ -88,7 +93,7 @@ void run(benchmark::State& state, bool backward) {
     else
       inputs.forward(pool);
   }
-  static const double peak = sizeof(T) == sizeof(float) ? peak_float() : peak_double();
+  static const double peak = sizeof(Computed<S>) == sizeof(float) ? peak_float() : peak_double();
   double pairs = 0;
   for (int64_t i = 0; i < inputs.length; ++i) pairs += static_cast<double>(std::min(i + 1, inputs.window));
   pairs *= static_cast<double>(inputs.heads * inputs.width);
@@ -112,11 +117,24 @@ void forward_float32(benchmark::State& state) { run<float>(state, false); }
 void backward_float32(benchmark::State& state) { run<float>(state, true); }
 void forward_float64(benchmark::State& state) { run<double>(state, false); }
 void backward_float64(benchmark::State& state) { run<double>(state, true); }
+void forward_bfloat16(benchmark::State& state) { run<BFloat16>(state, false); }
+void backward_bfloat16(benchmark::State& state) { run<BFloat16>(state, true); }
+void forward_dropout(benchmark::State& state) { run<float>(state, false, 0.1); }
+void backward_dropout(benchmark::State& state) { run<float>(state, true, 0.1); }
 
 void one_thread(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"n", "heads", "d", "w", "threads"});
   bench->Args({4096, 8, 64, 64, 1})->Args({4096, 8, 64, 16, 1})->Args({4096, 8, 32, 32, 1});
   bench->Args({4096, 2, 128, 256, 1})->Args({64, 8, 64, 64, 1});
+}
+// Head widths and windows away from the tuned ones.
+void other_shapes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"n", "heads", "d", "w", "threads"});
+  for (const int64_t d : {32, 64, 80, 96, 128})
+    for (const int64_t w : {16, 64, 100, 256}) bench->Args({2048, 4, d, w, 1});
+}
+void one_shape(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"n", "heads", "d", "w", "threads"})->Args({4096, 8, 64, 64, 1});
 }
 void two_threads(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"n", "heads", "d", "w", "threads"})->Args({4096, 8, 64, 64, 2})->UseRealTime();
@@ -127,8 +145,14 @@ BENCHMARK(forward_float32)->Apply(two_threads);
 BENCHMARK(backward_float32)->Apply(one_thread);
 BENCHMARK(backward_float32)->Apply(two_threads);
 BENCHMARK(step_float32)->ArgNames({"heads", "d", "w"})->Args({8, 64, 64});
-BENCHMARK(forward_float64)->Args({4096, 8, 64, 64, 1});
-BENCHMARK(backward_float64)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(forward_float32)->Name("forward_other_shapes")->Apply(other_shapes);
+BENCHMARK(backward_float32)->Name("backward_other_shapes")->Apply(other_shapes);
+BENCHMARK(forward_float64)->Apply(one_shape);
+BENCHMARK(backward_float64)->Apply(one_shape);
+BENCHMARK(forward_bfloat16)->Apply(one_shape);
+BENCHMARK(backward_bfloat16)->Apply(one_shape);
+BENCHMARK(forward_dropout)->Apply(one_shape);
+BENCHMARK(backward_dropout)->Apply(one_shape);
 
 }  // namespace
 }  // namespace longspan::benchmarks

@@ -1,7 +1,9 @@
 // The pieces of a language model around the attention.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 
 #include "longspan/models/config.h"
 #include "longspan/nn/attention.h"
@@ -35,6 +37,8 @@ class Block : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& x, const nn::AttentionInputs& inputs);
   at::Tensor extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid);
+  /// What the attention does with x, see nn::Attention::inspect().
+  std::map<std::string, at::Tensor> inspect(const at::Tensor& x);
 
   nn::Attention& attention() { return *attention_; }
   const nn::Attention& attention() const { return *attention_; }

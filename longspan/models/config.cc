@@ -40,14 +40,20 @@ const FieldTable<ModelConfig>& model_fields() {
           .integer("layers", &ModelConfig::layers, {1, 1024}, "blocks")
           .integer("width", &ModelConfig::width, {1, 1 << 16}, "width of the residual stream")
           .integer("heads", &ModelConfig::heads, {1, 1 << 12}, "attention heads, a divisor of width")
+          .integer("kv_heads", &ModelConfig::kv_heads, {0, 1 << 12},
+                   "heads of keys and values, a divisor of heads; 0 = as many")
           .integer("feed_forward", &ModelConfig::feed_forward, {1, 1 << 18}, "inner width of the feed-forward part")
           .integer("vocabulary", &ModelConfig::vocabulary, {1, kManyRows}, "tokens of the tokenizer")
           .choice("shape", &ModelConfig::shape, {{"gpt2", Shape::gpt2}, {"llama", Shape::llama}},
                   "gpt2: LayerNorm, GELU, biases; llama: RMSNorm, SwiGLU, none")
           .choice("positions", &ModelConfig::positions,
-                  {{"none", Positions::none}, {"sinusoidal", Positions::sinusoidal}, {"learned", Positions::learned}},
-                  "absolute positions added to the embedding")
+                  {{"none", Positions::none},
+                   {"sinusoidal", Positions::sinusoidal},
+                   {"learned", Positions::learned},
+                   {"rotary", Positions::rotary}},
+                  "sinusoidal, learned: added to the embedding; rotary: queries and keys are turned in every layer")
           .integer("max_positions", &ModelConfig::max_positions, {1, kManyRows}, "rows of learned positions")
+          .real("rotary_base", &ModelConfig::rotary_base, {1, 1e12}, "base of the rotary frequencies")
           .boolean("tied", &ModelConfig::tied, "the head is the embedding")
           .real("dropout", &ModelConfig::dropout, {0, 0.99}, "on both residual branches, in training");
   return table;
@@ -57,6 +63,11 @@ void validate(const ModelConfig& config) {
   model_fields().validate(config);
   LONGSPAN_CHECK(config.width % config.heads == 0, "model: width must be a multiple of heads, got width ", config.width,
                  " and heads ", config.heads);
+  LONGSPAN_CHECK(config.kv_heads == 0 || config.heads % config.kv_heads == 0,
+                 "model: kv_heads must be 0 or a divisor of heads, got kv_heads ", config.kv_heads, " and heads ",
+                 config.heads);
+  LONGSPAN_CHECK(config.positions != Positions::rotary || config.width / config.heads % 2 == 0,
+                 "model: rotary positions need an even width per head, got ", config.width / config.heads);
   const auto& entry = nn::find_attention(config.attention);
   std::vector<std::string> names;
   for (const auto& info : entry.fields) names.push_back(info.name);

@@ -11,9 +11,10 @@ namespace longspan::models {
 
 /// gpt2: pre-LayerNorm (eps 1e-5), exact GELU, biases. llama: RMSNorm (eps 1e-5), SwiGLU, no biases.
 enum class Shape { gpt2, llama };
-/// Absolute positions added to the embedding. sinusoidal: sqrt(E) * embedding + [sin | cos] as in the benchmark of the
-/// LAVO authors; learned: a table of max_positions rows, the only kind with a maximum length.
-enum class Positions { none, sinusoidal, learned };
+/// How a token's position enters. sinusoidal: the embedding is sqrt(E) * embedding + [sin | cos] as in the benchmark of
+/// the LAVO authors; learned: a table of max_positions rows is added, the only kind with a maximum length; rotary:
+/// every layer turns q and k of its attention.
+enum class Positions { none, sinusoidal, learned, rotary };
 
 struct ModelConfig {
   std::string attention = "lavo";  ///< a name of the registry
@@ -21,11 +22,13 @@ struct ModelConfig {
   int64_t layers = 4;
   int64_t width = 128;         ///< E
   int64_t heads = 4;           ///< H, divides E
+  int64_t kv_heads = 0;        ///< heads of keys and values, a divisor of H; 0 means H
   int64_t feed_forward = 512;  ///< inner width of the feed-forward part (llama: of the gated product)
   int64_t vocabulary = 256;    ///< V
   Shape shape = Shape::gpt2;
   Positions positions = Positions::none;
   int64_t max_positions = 2048;  ///< rows of the learned table, unused otherwise
+  double rotary_base = 10000;    ///< pair i of a head's D / 2 turns by base^(-2i / D) a position; rotary alone
   bool tied = true;              ///< the head is the embedding
   double dropout = 0;            ///< on the output of both residual branches, in training mode
 };

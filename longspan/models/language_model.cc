@@ -15,10 +15,6 @@ namespace longspan::models {
 
 namespace {
 
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 // Positions are formed from masks before an attention has looked at them.
 void check_valid(const at::Tensor& valid, const at::Tensor& tokens) {
   LONGSPAN_CHECK(valid.defined() && valid.scalar_type() == at::kBool && valid.sizes() == tokens.sizes(),
@@ -76,6 +72,10 @@ void LanguageModel::check_tokens(const at::Tensor& tokens) const {
                  config_.vocabulary - 1, ", got ", low < 0 ? low : high);
 }
 
+bool LanguageModel::embeds_positions() const {
+  return config_.positions == Positions::sinusoidal || config_.positions == Positions::learned;
+}
+
 at::Tensor LanguageModel::embed(const at::Tensor& tokens, const at::Tensor& positions) const {
   at::Tensor x = at::embedding(embedding_, tokens);
   if (config_.positions == Positions::sinusoidal)
@@ -96,8 +96,7 @@ at::Tensor LanguageModel::hidden(const at::Tensor& tokens, const TokenInputs& in
   if (inputs.valid) check_valid(*inputs.valid, tokens);
   if (inputs.cu_seqlens) check_cu_seqlens(*inputs.cu_seqlens, tokens);
   at::Tensor positions;
-  if (config_.positions != Positions::none)
-    positions = ranks(tokens.size(0), tokens.size(1), {}, inputs.valid, inputs.cu_seqlens);
+  if (embeds_positions()) positions = ranks(tokens.size(0), tokens.size(1), {}, inputs.valid, inputs.cu_seqlens);
   at::Tensor x = embed(tokens, positions);
   nn::AttentionInputs attention_inputs;
   attention_inputs.valid = inputs.valid;
@@ -138,13 +137,33 @@ at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, co
                  " streams, the tokens ", tokens.size(0));
   if (valid) check_valid(*valid, tokens);
   at::Tensor positions;
-  if (config_.positions != Positions::none)
-    positions = ranks(tokens.size(0), tokens.size(1), state.positions, valid, {});
+  if (embeds_positions()) positions = ranks(tokens.size(0), tokens.size(1), state.positions, valid, {});
   at::Tensor x = embed(tokens, positions);
   for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->extend(state.layers[i], x, valid);
   state.positions =
       state.positions + (valid ? valid->sum(1) : torch::full({tokens.size(0)}, tokens.size(1), torch::kLong));
   return norm_->forward(x);
+}
+
+std::vector<std::map<std::string, at::Tensor>> LanguageModel::inspect(const at::Tensor& tokens) {
+  check_tokens(tokens);
+  const at::NoGradGuard no_grad;
+  at::Tensor x = embed(tokens, embeds_positions() ? ranks(tokens.size(0), tokens.size(1), {}, {}, {}) : at::Tensor());
+  std::vector<std::map<std::string, at::Tensor>> out;
+  for (const auto& block : blocks_) {
+    out.push_back(block->inspect(x));
+    x = block->forward(x, {});
+  }
+  return out;
+}
+
+at::Tensor LanguageModel::auxiliary_loss() const {
+  at::Tensor sum;
+  for (const auto& block : blocks_) {
+    const at::Tensor loss = block->attention().auxiliary_loss();
+    if (loss.defined()) sum = sum.defined() ? sum + loss : loss;
+  }
+  return sum;
 }
 
 void LanguageModel::after_step() {
@@ -157,8 +176,9 @@ std::vector<ParameterGroup> LanguageModel::parameter_groups(double epe_lr_factor
   for (const auto& item : named_parameters()) {
     const at::Tensor& parameter = item.value();
     if (!parameter.requires_grad()) continue;
-    const bool epe = ends_with(item.key(), ".position_table");
-    const bool decay = parameter.dim() == 2 && !epe && !ends_with(item.key(), ".basis") && item.key() != "positions";
+    const std::string name = item.key().substr(item.key().rfind('.') + 1);
+    const bool epe = name == "position_table";
+    const bool decay = parameter.dim() == 2 && !epe && !name.starts_with("basis") && item.key() != "positions";
     groups[epe ? 2 : decay ? 0 : 1].parameters.emplace_back(item.key(), parameter);
   }
   return groups;

@@ -1,6 +1,7 @@
 // A decoder-only language model over any registered attention.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,8 @@ class LanguageModel : public torch::nn::Module {
 
   const ModelConfig& config() const { return config_; }
 
-  /// tokens [B, N] int64 -> hidden states after the final norm [B, N, E]. InputError for a token outside the vocabulary,
-  /// a mask that does not fit the tokens, or more valid tokens than learned positions.
+  /// tokens [B, N] int64 -> hidden states after the final norm [B, N, E]. InputError for a token outside the
+  /// vocabulary, a mask that does not fit the tokens, or more valid tokens than learned positions.
   at::Tensor hidden(const at::Tensor& tokens, const TokenInputs& inputs = {});
 
   /// hidden [..., E] -> [..., V].
@@ -63,18 +64,25 @@ class LanguageModel : public torch::nn::Module {
   /// Consumes tokens [B, N], returns their hidden states; equals hidden() over the whole stream, whatever the cuts.
   at::Tensor extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid = std::nullopt);
 
+  /// What every layer's attention does with tokens [B, N], see nn::Attention::inspect(): slow, to look at.
+  std::vector<std::map<std::string, at::Tensor>> inspect(const at::Tensor& tokens);
+
   /// To be called after every optimizer step (retraction of constrained parameters).
   void after_step();
 
-  /// decay: matrices; no_decay: norms, biases, bases, learned positions; epe: position tables of attentions, with
-  /// `epe_lr_factor`. Parameters that need no gradient are left out. Order is fixed by the configuration.
+  /// Sum of the attentions' auxiliary losses, to be added to the loss in training; undefined when there are none.
+  at::Tensor auxiliary_loss() const;
+
+  /// decay: matrices; no_decay: norms, biases, whatever a basis is made of, learned positions; epe: position tables of
+  /// attentions, with `epe_lr_factor`. Parameters that need no gradient are left out. Order is fixed by the
+  /// configuration.
   std::vector<ParameterGroup> parameter_groups(double epe_lr_factor = 10) const;
 
   /// Numbers in all parameters; the tied head counts once.
   int64_t parameter_count() const;
 
-  /// Changes a part of every layer's attention for an experiment: ("memory", "zero" | "mean" | "swap"), "none"
-  /// restores.
+  /// Changes a part of every layer's attention for an experiment, such as ("memory", "zero"), see
+  /// nn::Attention::ablations(); "none" restores.
   void ablate(const std::string& part, const std::string& way);
 
   /// Cost of all layers' attention operators for one stream of n tokens.
@@ -87,6 +95,7 @@ class LanguageModel : public torch::nn::Module {
   std::string identity() const;
 
  private:
+  bool embeds_positions() const;
   at::Tensor embed(const at::Tensor& tokens, const at::Tensor& positions) const;
   void check_tokens(const at::Tensor& tokens) const;
 

@@ -96,10 +96,20 @@ Attention::Attention(std::string method, Pattern pattern, AttentionSizes sizes)
   LONGSPAN_CHECK(sizes_.source_width >= 0, method_, ": source_width must be at least 0, got ", sizes_.source_width);
   LONGSPAN_CHECK(is_cross(pattern_) || sizes_.source_width == 0, method_, ": source_width has no use in the pattern ",
                  to_string(pattern_), ", got ", sizes_.source_width);
+  LONGSPAN_CHECK(sizes_.kv_heads >= 0 && sizes_.heads % sizes_.key_heads() == 0, method_,
+                 ": kv_heads must be 0 or a divisor of heads, ", sizes_.heads, ", got ", sizes_.kv_heads);
+  LONGSPAN_CHECK(sizes_.rotary_base == 0 || sizes_.rotary_base >= 1, method_,
+                 ": rotary_base must be 0 or at least 1, got ", sizes_.rotary_base);
+  LONGSPAN_CHECK(sizes_.rotary_base == 0 || !is_cross(pattern_), method_, ": rotary_base has no use in the pattern ",
+                 to_string(pattern_), ", got ", sizes_.rotary_base);
+  LONGSPAN_CHECK(sizes_.rotary_base == 0 || sizes_.head_width() % 2 == 0, method_,
+                 ": rotary positions need an even head width, got ", sizes_.head_width());
 }
 
 void Attention::pretty_print(std::ostream& stream) const {
-  stream << method_ << "(" << to_string(pattern_) << ", width " << sizes_.width << ", heads " << sizes_.heads << ")";
+  stream << method_ << "(" << to_string(pattern_) << ", width " << sizes_.width << ", heads " << sizes_.heads;
+  if (sizes_.key_heads() != sizes_.heads) stream << ", kv_heads " << sizes_.kv_heads;
+  stream << ")";
 }
 
 at::Tensor Attention::forward(const at::Tensor& x, const AttentionInputs& inputs) {
@@ -176,6 +186,24 @@ at::Tensor Attention::extend(State& state, const at::Tensor& x, const std::optio
   if (!has_gaps(valid)) return extend_packed(state, x, std::nullopt);
   const Pack tokens = pack(x, *valid);
   return unpack(extend_packed(state, tokens.rows, tokens.cu), tokens, x.size(0), x.size(1));
+}
+
+std::map<std::string, at::Tensor> Attention::inspect(const at::Tensor& x, const std::optional<at::Tensor>& source) {
+  check_rows(*this, "x", x, sizes_.width);
+  LONGSPAN_CHECK(source.has_value() == is_cross(pattern_), method_, ": source must ",
+                 is_cross(pattern_) ? "be given" : "not be given", " in the pattern ", to_string(pattern_), ", got ",
+                 source ? "one" : "none");
+  if (source) {
+    check_rows(*this, "source", *source, sizes_.source_width > 0 ? sizes_.source_width : sizes_.width);
+    LONGSPAN_CHECK(source->size(0) == x.size(0), method_, ": source must have the batch of x, ", x.size(0), ", got ",
+                   source->size(0));
+  }
+  const at::NoGradGuard no_grad;
+  return inspect_dense(x, source);
+}
+
+std::map<std::string, at::Tensor> Attention::inspect_dense(const at::Tensor&, const std::optional<at::Tensor>&) {
+  throw InputError(str_cat(method_, ": the method has nothing to show of its inside"));
 }
 
 void Attention::ablate(const std::string& part, const std::string& way) {

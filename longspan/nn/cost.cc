@@ -23,8 +23,21 @@ double band_pairs(int64_t queries, int64_t keys, int64_t reach_left, int64_t rea
          capped_sum(0, queries, reach_right);
 }
 
-double row_bytes(int64_t queries, int64_t keys, int64_t width, int64_t rows_per_key) {
-  return 4.0 * static_cast<double>(2 * queries + rows_per_key * keys) * static_cast<double>(width);
+double block_pairs(int64_t queries, int64_t keys, int64_t block, bool causal) {
+  const auto below = [&](int64_t end) {  // of the queries at positions [0, end)
+    const int64_t whole = end / block, rest = end % block;
+    const double each = causal ? static_cast<double>(block + 1) / 2 : static_cast<double>(block);
+    const int64_t last = std::min(block, keys - whole * block);  // keys of the block that `rest` begins
+    const double in_last =
+        static_cast<double>(rest) * (causal ? static_cast<double>(rest + 1) / 2 : static_cast<double>(last));
+    return static_cast<double>(whole * block) * each + in_last;
+  };
+  return below(keys) - below(keys - queries);
+}
+
+double row_bytes(int64_t queries, int64_t keys, int64_t width, int64_t key_width, int64_t rows_per_key) {
+  return 4.0 * (static_cast<double>(2 * queries) * static_cast<double>(width) +
+                static_cast<double>(rows_per_key * keys) * static_cast<double>(key_width));
 }
 
 }  // namespace longspan::nn

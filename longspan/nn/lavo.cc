@@ -6,18 +6,15 @@
 #include <cmath>
 
 #include "longspan/nn/cost.h"
-#include "longspan/nn/lavo_basis.h"
+#include "longspan/nn/dropout_seed.h"
+#include "longspan/nn/lavo_windows.h"
 #include "longspan/nn/packing.h"
 #include "longspan/nn/usable_options.h"
-#include "longspan/nn/window_state.h"
-#include "longspan/ops/local_attention/local_attention.h"
-#include "longspan/ops/orthogonal_memory/orthogonal_memory.h"
 
 namespace longspan::nn {
 namespace {
 
-using Combine = LavoOptions::Combine;
-using Sharing = LavoOptions::Sharing;
+using O = LavoOptions;
 
 /// (a + b) / 2 with one gradient tensor for both, where composed operators would make three.
 class Mean : public torch::autograd::Function<Mean> {
@@ -32,78 +29,28 @@ class Mean : public torch::autograd::Function<Mean> {
   }
 };
 
-/// Cross patterns have the global branch alone; `mean` is the struct's default there, "not set".
-LavoOptions resolved(Pattern pattern, LavoOptions options) {
-  lavo_fields().validate(options);
-  if (is_cross(pattern)) {
-    LONGSPAN_CHECK(options.combine != Combine::local, "lavo: combine must be global in the pattern ",
-                   to_string(pattern), ", got local");
-    options.combine = Combine::global;
-    options.memory_input = LavoOptions::MemoryInput::raw;
-  }
-  return options;
-}
-
-bool needs_local(const LavoOptions& options) {
-  return options.combine != Combine::global || options.memory_input == LavoOptions::MemoryInput::aggregated;
-}
-
 }  // namespace
-
-const FieldTable<LavoOptions>& lavo_fields() {
-  using O = LavoOptions;
-  static const auto table =
-      FieldTable<O>("lavo")
-          .integer("r", &O::r, {1, 1 << 16}, "memory slots per head, at most the head width")
-          .integer("w", &O::w, {1, 1 << 20}, "local window: keys at a distance below w")
-          .boolean("epe", &O::epe, "embedded position encoding: a trained score for every offset in the window")
-          .choice("epe_sharing", &O::epe_sharing,
-                  {{"per_head", Sharing::per_head}, {"shared_heads", Sharing::shared_heads}},
-                  "one position table per head, or one for all heads")
-          .choice(
-              "epe_init", &O::epe_init,
-              {{"zero", TableStart::zero}, {"normal", TableStart::normal}, {"slope", TableStart::slope}},
-              "start of the position table: 0, normal(0.02), or falling with the distance at slopes 1, 1/2, 1/4, ...")
-          .choice("basis_mode", &O::basis_mode,
-                  {{"frozen", O::BasisMode::frozen}, {"qr", O::BasisMode::qr}, {"free", O::BasisMode::free}},
-                  "frozen: not trained; qr: trained, orthogonal again after every step; free: orthogonal start only")
-          .choice("basis_sharing", &O::basis_sharing,
-                  {{"per_head", Sharing::per_head}, {"shared_heads", Sharing::shared_heads}},
-                  "one basis per head, or one for all heads")
-          .real("basis_gain", &O::basis_gain, {1e-6, 1e6}, "norm of the basis rows")
-          .choice("score_scale", &O::score_scale,
-                  {{"one", O::ScoreScale::one}, {"inv_sqrt_d", O::ScoreScale::inv_sqrt_d}},
-                  "factor of the slot scores: 1, or 1 / sqrt(head width)")
-          .choice("combine", &O::combine,
-                  {{"mean", Combine::mean}, {"local", Combine::local}, {"global", Combine::global}},
-                  "output: mean of the local and the global branch, or one of them; cross patterns: global")
-          .choice("memory_input", &O::memory_input,
-                  {{"aggregated", O::MemoryInput::aggregated}, {"raw", O::MemoryInput::raw}},
-                  "what the memory compresses: outputs of the local attention, or the values");
-  return table;
-}
-
-std::vector<std::string> lavo_unused(Pattern pattern) {
-  if (!is_cross(pattern)) return {};
-  return {"w", "epe", "epe_sharing", "epe_init", "combine", "memory_input"};
-}
 
 LavoAttention::LavoAttention(Pattern pattern, AttentionSizes sizes, LavoOptions options)
     : Attention("lavo", pattern, sizes),
-      options_(resolved(pattern, options)),
-      project_(*this, sizes, pattern, needs_local(options_)) {
-  const int64_t width = sizes.head_width();
-  if (has_memory()) {
-    LONGSPAN_CHECK(options_.r <= width, "LAVO: r = ", options_.r,
-                   " directions cannot be orthogonal in a head of width d = ", width,
-                   "; choose r <= d or more width per head");
-    const int64_t bases = options_.basis_sharing == Sharing::per_head ? sizes.heads : 1;
-    const at::Tensor start = make_basis(bases, options_.r, width, options_.basis_gain);
-    basis_ = options_.basis_mode == LavoOptions::BasisMode::frozen ? register_buffer("basis", start)
-                                                                   : register_parameter("basis", start);
+      options_(resolved_lavo(pattern, sizes, options)),
+      parts_(pattern, options_),
+      project_(*this, sizes, pattern, {.keys = parts_.keys, .values = parts_.values, .memory = parts_.own}) {
+  if (parts_.memory) {
+    BasisOptions basis;
+    basis.mode = options_.basis_mode;
+    basis.sharing = options_.basis_sharing;
+    basis.heads = sizes.heads;
+    basis.slots = options_.r;
+    basis.width = sizes.head_width();
+    basis.gain = options_.basis_gain;
+    basis.penalty = options_.basis_penalty;
+    basis_ = Basis(*this, basis);
+    if (options_.score_scale == O::ScoreScale::learned)
+      log_scale_ = register_parameter("log_scale", torch::zeros({sizes.heads}));
   }
-  if (has_local() && options_.epe) {
-    const int64_t tables = options_.epe_sharing == Sharing::per_head ? sizes.heads : 1;
+  if (parts_.local && options_.epe) {
+    const int64_t tables = options_.epe_sharing == O::TableSharing::per_head ? sizes.heads : 1;
     position_table_ =
         register_parameter("position_table", make_position_table(tables, options_.w - 1, options_.epe_init));
   }
@@ -113,43 +60,48 @@ FieldValues LavoAttention::options() const {
   return with_nulls(lavo_fields().values(options_), lavo_unused(pattern()));
 }
 
-bool LavoAttention::has_local() const { return needs_local(options_); }
-bool LavoAttention::has_memory() const { return options_.combine != Combine::local; }
-
-double LavoAttention::scale() const {
-  if (ablation_ == Ablation::mean) return 0;  // all scores equal: every slot has weight 1 / R
-  return options_.score_scale == LavoOptions::ScoreScale::one
-             ? 1.0
-             : 1 / std::sqrt(static_cast<double>(sizes().head_width()));
-}
-
 std::optional<at::Tensor> LavoAttention::table() const {
   if (position_table_.defined()) return position_table_;
   return std::nullopt;
 }
 
+double LavoAttention::fixed_scale() const {
+  if (options_.score_scale == O::ScoreScale::inv_sqrt_d)
+    return 1 / std::sqrt(static_cast<double>(sizes().head_width()));
+  return options_.score_scale == O::ScoreScale::constant ? options_.score_constant : 1;
+}
+
 AttentionProperties LavoAttention::properties() const {
   AttentionProperties out;
   out.bitwise = true;
+  out.float32_sums = parts_.memory && options_.accumulator != O::Accumulator::float64;
   return out;
 }
 
 AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
   const double width = static_cast<double>(sizes().width), slots = static_cast<double>(options_.r);
-  const int64_t reach = options_.w - 1;
+  const int64_t key_width = sizes().key_heads() * sizes().head_width(), reach = options_.w - 1;
   AttentionCost out;
-  out.bytes = row_bytes(queries, keys, sizes().width, has_local() ? 2 : 1);
+  out.bytes =
+      row_bytes(queries, keys, sizes().width, key_width, int{parts_.keys} + int{parts_.values} + int{parts_.own});
   // Project the features (once per key), project the queries, expand (once per query each).
-  if (has_memory())
+  if (parts_.memory)
     out.flops += 2 * slots * width * static_cast<double>(causal() ? queries : keys) +
                  4 * slots * width * static_cast<double>(queries);
-  if (has_local()) out.flops += 4 * width * band_pairs(queries, keys, reach, causal() ? 0 : reach);
-  const double sums = 8 * slots * static_cast<double>(sizes().heads);
-  if (is_cross(pattern())) out.state_bytes = sums;
+  if (parts_.output || (parts_.local && !blockwise())) {
+    const double columns = blockwise() ? 1 : static_cast<double>(ring_columns());
+    out.flops += 2 * (1 + columns) * width * band_pairs(queries, keys, reach, causal() ? 0 : reach);
+  }
+  if (blockwise()) out.flops += 4 * width * block_pairs(queries, keys, options_.w, !bidirectional());
+  const double slot_count = slots * static_cast<double>(sizes().heads);
+  if (is_cross(pattern())) out.state_bytes = 8 * slot_count;
   if (causal()) {
     out.state_bytes = 8;
-    if (has_memory()) out.state_bytes += 2 * sums;
-    if (has_local()) out.state_bytes += 4 * 2 * static_cast<double>(reach) * width;
+    if (parts_.memory) out.state_bytes += (options_.accumulator == O::Accumulator::float32 ? 8 : 16) * slot_count;
+    if (parts_.memory && by_window()) out.state_bytes += 8 * slot_count;
+    const int64_t ring_width = ring_heads() * sizes().head_width();
+    if (parts_.local) out.state_bytes += 4 * static_cast<double>(reach * (1 + ring_columns()) * ring_width);
+    if (bidirectional()) out.state_bytes += 4 * static_cast<double>(reach) * width;
   }
   return out;
 }
@@ -157,143 +109,116 @@ AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
 at::Tensor LavoAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   LONGSPAN_CHECK(v.size(-1) == q.size(-1), "lavo: the width of v must be the head width of q, ", q.size(-1), ", got ",
                  v.size(-1));
-  return attend_packed(q, k, v, {});
-}
-
-void LavoAttention::after_step() {
-  if (basis_.defined() && options_.basis_mode == LavoOptions::BasisMode::qr) retract_basis(basis_, options_.basis_gain);
+  const bool key = options_.memory_proj == O::MemoryProjection::key;
+  return attend_packed(arrange(q, k, v, key ? k : v, nullptr), {});
 }
 
 std::vector<std::string> LavoAttention::ablations() const {
-  if (!has_memory()) return {};
-  return {"memory=none", "memory=zero", "memory=mean", "memory=swap"};
+  std::vector<std::string> out;
+  if (parts_.memory) out = {"memory=none", "memory=zero", "memory=mean", "memory=swap"};
+  if (parts_.output) out.insert(out.end(), {"local=none", "local=zero"});
+  out.emplace_back("head=none");
+  for (int64_t head = 0; head < sizes().heads; ++head) out.push_back(str_cat("head=", head));
+  return out;
 }
 
 void LavoAttention::ablate(const std::string& part, const std::string& way) {
   const auto known = ablations();
-  if (std::find(known.begin(), known.end(), part + "=" + way) == known.end()) Attention::ablate(part, way);
-  ablation_ = way == "zero"   ? Ablation::zero
-              : way == "mean" ? Ablation::mean
-              : way == "swap" ? Ablation::swap
-                              : Ablation::none;
+  if (std::find(known.begin(), known.end(), part + "=" + way) == known.end()) return Attention::ablate(part, way);
+  if (part == "memory")
+    memory_ablation_ = way == "zero"   ? Ablation::zero
+                       : way == "mean" ? Ablation::mean
+                       : way == "swap" ? Ablation::swap
+                                       : Ablation::none;
+  if (part == "local") local_off_ = way == "zero";
+  if (part == "head") head_off_ = way == "none" ? std::nullopt : std::optional<int64_t>(std::stoll(way));
 }
 
-at::Tensor LavoAttention::memory_features(const at::Tensor& local, const at::Tensor& v, bool packed) const {
-  const at::Tensor& features = options_.memory_input == LavoOptions::MemoryInput::raw ? v : local;
-  if (ablation_ != Ablation::swap) return features;
+at::Tensor LavoAttention::project_features(const at::Tensor& source, const at::Tensor& k, const at::Tensor& v) {
+  if (options_.memory_proj == O::MemoryProjection::value) return v;
+  if (options_.memory_proj == O::MemoryProjection::key) return k;
+  return options_.memory_proj == O::MemoryProjection::own ? project_.memory(source) : project_.slices(source);
+}
+
+LavoAttention::Operands LavoAttention::project(const at::Tensor& x, const at::Tensor& source,
+                                               const RotaryPositions& rotary) {
+  const at::Tensor k = parts_.keys ? project_.keys(source) : at::Tensor();
+  const at::Tensor v = parts_.values ? project_.values(source) : at::Tensor();
+  return arrange(project_.queries(x), k, v, parts_.memory ? project_features(source, k, v) : at::Tensor(), &rotary);
+}
+
+LavoAttention::Operands LavoAttention::arrange(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                               const at::Tensor& features, const RotaryPositions* rotary) const {
+  Operands out;
+  out.q = q;
+  if (parts_.memory) out.features = features.to(q.scalar_type());  // under autocast the layer's input may be wider
+  if (!parts_.local) return out;
+  out.local_q = rotary ? rotary->turn(q) : q;
+  out.keys = rotary ? rotary->turn(k) : k;
+  out.values = parts_.values ? v : out.features;
+  if (ring_columns() == 2) out.values = at::cat({spread_heads(v, out.features.size(1)), out.features}, -1);
+  out.keys = spread_heads(out.keys, out.values.size(1));
+  return out;
+}
+
+at::Tensor LavoAttention::memory_queries(const at::Tensor& q) const {
+  if (!log_scale_.defined()) return q;
+  return (q * log_scale_.exp().view({-1, 1, 1})).to(q.scalar_type());  // the scores are linear in q
+}
+
+at::Tensor LavoAttention::memory_features(const at::Tensor& features, bool packed) const {
+  if (memory_ablation_ != Ablation::swap) return features;
   LONGSPAN_CHECK(!packed && features.size(0) >= 2,
                  "lavo: the ablation memory=swap needs a batch of at least 2 without padding, got ",
                  packed ? "a pack" : "a batch of " + std::to_string(features.size(0)));
   return features.roll(1, 0);
 }
 
-at::Tensor LavoAttention::ablated(const at::Tensor& global) const {
-  return ablation_ == Ablation::zero ? at::zeros_like(global) : global;
-}
-
-at::Tensor LavoAttention::combine(const at::Tensor& local, const at::Tensor& global) const {
-  return options_.combine == Combine::mean ? Mean::apply(local, ablated(global)) : ablated(global);
-}
-
-at::Tensor LavoAttention::attend_packed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                        const Packed& packed) {
-  at::Tensor local;
-  if (has_local()) {
-    const int64_t reach = options_.w - 1;
-    local = ops::local_attention(q, k, v, table(), reach, causal() ? 0 : reach, std::nullopt, packed.cu);
-    if (!has_memory()) return local;
+ops::OrthogonalMemoryOptions LavoAttention::memory_options(const std::optional<at::Tensor>& cu) const {
+  ops::OrthogonalMemoryOptions out;
+  out.scale = scale();
+  out.cu_seqlens = cu;
+  out.window = by_window() ? options_.w : 0;
+  out.accumulator = options_.accumulator == O::Accumulator::float64   ? "float64"
+                    : options_.accumulator == O::Accumulator::float32 ? "float32"
+                                                                      : "float32_compensated";
+  if (is_training() && options_.slot_dropout > 0) {
+    out.dropout = options_.slot_dropout;
+    out.dropout_seed = dropout_seed();
   }
-  const at::Tensor features = memory_features(local, v, packed.cu.has_value());
-  return combine(local, ops::orthogonal_memory(q, features, basis_, causal() ? "causal" : "full", scale(), packed.cu,
-                                               packed.source_cu));
+  return out;
+}
+
+at::Tensor LavoAttention::combine(const at::Tensor& local, const at::Tensor& global, const Place& place,
+                                  at::ScalarType dtype) const {
+  const at::Tensor near = local.defined() && local_off_ ? at::zeros_like(local) : local;
+  const at::Tensor far = global.defined() && memory_ablation_ == Ablation::zero ? at::zeros_like(global) : global;
+  at::Tensor out = options_.combine == O::Combine::mean    ? Mean::apply(near, far)
+                   : options_.combine == O::Combine::local ? near
+                                                           : far;
+  if (by_window() && parts_.memory && options_.empty_memory == O::EmptyMemory::local_only) {
+    const at::Tensor empty = positions_of_rows(place.length, place.cu, place.start) < options_.w;
+    out = at::where(empty.unsqueeze(-1).to(out.device()), near, out);
+  }
+  if (head_off_) out = out.index_fill(1, at::full({1}, *head_off_, out.options().dtype(at::kLong)), 0);
+  return out.to(dtype);
+}
+
+at::Tensor LavoAttention::attend_packed(const Operands& in, const Packed& packed) {
+  const Mixed mixed = mix(in, packed.cu);
+  at::Tensor global;
+  if (parts_.memory) {
+    ops::OrthogonalMemoryOptions options = memory_options(packed.cu);
+    options.cu_seqlens_source = packed.source_cu;
+    global = ops::orthogonal_memory(memory_queries(in.q), memory_features(mixed.features, packed.cu.has_value()),
+                                    basis_.rows(), causal() ? "causal" : "full", options);
+  }
+  return combine(mixed.output, global, {in.q.size(2), packed.cu}, in.q.scalar_type());
 }
 
 at::Tensor LavoAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
-  const at::Tensor& source = packed.source ? *packed.source : x;
-  const at::Tensor k = has_local() ? project_.keys(x) : at::Tensor();
-  return project_.merge(attend_packed(project_.queries(x), k, project_.values(source), packed));
-}
-
-StateLayout LavoAttention::state_layout() const {
-  const StateEntry sums = {.sizes = {sizes().heads, options_.r}, .dtype = at::kDouble};
-  if (is_cross(pattern())) return {{"features", sums}};
-  StateLayout layout;
-  if (has_local())
-    describe_window(layout, sizes().heads, options_.w - 1, sizes().head_width());
-  else
-    layout["count"] = {.dtype = at::kLong};
-  if (has_memory()) layout["closed"] = layout["open"] = sums;
-  return layout;
-}
-
-State LavoAttention::begin_self(int64_t batch) {
-  State state;
-  if (has_local())
-    begin_window(state, batch, sizes().heads, options_.w - 1, sizes().head_width(), project_.options());
-  else
-    state.set("count", at::zeros({batch}, at::kLong));
-  if (has_memory()) {
-    const auto sums = project_.options().dtype(at::kDouble);
-    state.set("closed", at::zeros({batch, sizes().heads, options_.r}, sums));
-    state.set("open", at::zeros({batch, sizes().heads, options_.r}, sums));
-  }
-  return state;
-}
-
-State LavoAttention::begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) {
-  const at::Tensor features = memory_features({}, project_.values(source), source_cu.has_value());
-  const at::Tensor none = at::zeros({batch, sizes().heads, options_.r}, project_.options().dtype(at::kDouble));
-  // The causal operator's sums are those of the fused forward; what it reads on the way is not used.
-  const auto [out, closed, open, count] = ops::orthogonal_memory_extend(
-      features, features, basis_, none, none, at::zeros({batch}, none.options().dtype(at::kLong)), 1.0, source_cu);
-  const at::Tensor divisor = count.clamp_min(1).to(closed.options()).view({batch, 1, 1});
-  return State({{"features", (closed + open) / divisor}});
-}
-
-at::Tensor LavoAttention::read_features(const State& state, const at::Tensor& q,
-                                        const std::optional<at::Tensor>& cu) const {
-  // The features stay float32 (float64) also under autocast.
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const auto dtype = at::promote_types(q.scalar_type(), basis_.scalar_type());
-  at::Tensor features = state.at("features").to(dtype);
-  if (cu) {
-    const at::Tensor rows = sequence_of_row(*cu).to(features.device());
-    features = features.index_select(0, rows).transpose(0, 1).unsqueeze(0);  // [1, H, T, R]
-  } else {
-    features = features.unsqueeze(2);  // [B, H, 1, R]
-  }
-  const at::Tensor basis = basis_.to(dtype);
-  const at::Tensor scores = at::matmul(q.to(dtype), basis.transpose(-1, -2)) * features * scale();
-  return at::matmul(at::softmax(scores, -1) * features, basis);
-}
-
-at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
-  if (is_cross(pattern())) return project_.merge(ablated(read_features(state, project_.queries(x), cu)));
-  if (has_local() && !cu && !is_even(state)) {
-    LONGSPAN_CHECK(ablation_ != Ablation::swap,
-                   "lavo: the ablation memory=swap needs streams of one length, got streams of different lengths");
-    return extend_packed(state, flatten_batch(x), uniform_cu(x.size(0), x.size(1))).view(x.sizes());
-  }
-  State next = state;
-  const at::Tensor q = project_.queries(x), v = project_.values(x);
-  at::Tensor local;
-  if (has_local()) {
-    const WindowKeys window = join_window(next, project_.keys(x), v, cu);
-    local =
-        ops::local_attention(q, window.keys, window.values, table(), options_.w - 1, 0, std::nullopt, cu, window.cu);
-  }
-  at::Tensor out = local;
-  if (has_memory()) {
-    const auto [global, closed, open, count] =
-        ops::orthogonal_memory_extend(q, memory_features(local, v, cu.has_value()), basis_, state.at("closed"),
-                                      state.at("open"), state.at("count").to(q.device()), scale(), cu);
-    next.set("closed", closed);
-    next.set("open", open);
-    out = combine(local, global);
-  }
-  advance_count(next, x.size(1), cu);
-  state = std::move(next);
-  return project_.merge(out);
+  const RotaryPositions rotary(sizes(), x, packed.cu);
+  return project_.merge(attend_packed(project(x, packed.source ? *packed.source : x, rotary), packed));
 }
 
 }  // namespace longspan::nn

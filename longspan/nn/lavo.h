@@ -2,57 +2,53 @@
 #pragma once
 
 #include "longspan/nn/attention.h"
-#include "longspan/nn/position_table.h"
+#include "longspan/nn/lavo_basis.h"
+#include "longspan/nn/lavo_options.h"
 #include "longspan/nn/projections.h"
+#include "longspan/nn/rotary.h"
+#include "longspan/nn/window_state.h"
+#include "longspan/ops/local_attention/local_attention.h"
+#include "longspan/ops/orthogonal_memory/orthogonal_memory.h"
 
 namespace longspan::nn {
 
-struct LavoOptions {
-  enum class Sharing { per_head, shared_heads };
-  enum class BasisMode { frozen, qr, free };
-  enum class ScoreScale { one, inv_sqrt_d };
-  enum class Combine { mean, local, global };
-  enum class MemoryInput { aggregated, raw };
-
-  int64_t r = 16;   ///< memory slots per head, at most the head width
-  int64_t w = 16;   ///< local window: |i - j| < w
-  bool epe = true;  ///< embedded position encoding: a trained score for every offset
-  Sharing epe_sharing = Sharing::per_head;
-  TableStart epe_init = TableStart::slope;
-  BasisMode basis_mode = BasisMode::qr;  ///< qr: trained, made orthogonal again by after_step()
-  Sharing basis_sharing = Sharing::per_head;
-  double basis_gain = 1.0;                             ///< norm of the basis rows
-  ScoreScale score_scale = ScoreScale::one;            ///< factor of the slot scores
-  Combine combine = Combine::mean;                     ///< cross patterns: global
-  MemoryInput memory_input = MemoryInput::aggregated;  ///< what is compressed: local attention's outputs, or the values
-};
-const FieldTable<LavoOptions>& lavo_fields();
-/// Options that `pattern` has no use for: cross patterns have no local branch (`combine` may be given there as global).
-std::vector<std::string> lavo_unused(Pattern pattern);
-
 /// Self patterns: F = (F_local + F_global) / 2 (or one of them), F_local = softmax over the window, F_global = the
-/// orthogonal memory of F_local (or of the values), over j <= t when causal. Cross patterns: F_global over the source's
-/// values alone; there is no k.
+/// orthogonal memory of features m: of what local attention makes of them, or of the projections themselves; over
+/// j <= t, or over the complete windows before t's own, when causal. Cross patterns: F_global over the source alone.
 ///
-/// Parameters beside q, k, v, out: `basis` [H or 1, R, D] (a buffer when frozen) and `position_table` [H or 1, 2w - 1];
-/// each only where the options have it. State (causal_self): the ring of window_state.h for the local branch, "closed"
-/// and "open" [B, H, R] float64 for the memory, and "count"; its size is constant. Cross: "features" [B, H, R] float64,
-/// the mean of the projected source.
+/// Parameters beside q, k, v, out (k and v where something reads them): `memory` (memory_proj own), those of Basis,
+/// `position_table` [H or 1, 2w - 1], `log_scale` [H] (score_scale learned). Rotary positions turn q and k of the local
+/// attention only: q meets the slots as it is, so that reading knows no absolute position.
+///
+/// With grouped heads basis, memory and table exist per query head, and features like k and v per key head. The slices
+/// of the layer's input exist per query head: aggregating them copies k and v for each.
+///
+/// In training mode dropout draws one seed a use from torch's generator in every call.
+///
+/// State (causal_self), of constant size: the ring of window_state.h where there is local attention ("values" holds v
+/// and, where aggregated features are not values, those behind it), "count"; "closed" and "open" as
+/// ops::OrthogonalMemoryState has them, with memory_update window "visible"; with history_attention block_bidirectional
+/// "queries" [B, H, w - 1, D], a ring too, for features are known only once their window is complete (the sums then are
+/// those of complete windows). Cross: "features" [B, H, R] float64, the mean of the projected source.
 class LavoAttention final : public Attention {
  public:
-  /// Throws InputError for r > D. In a cross pattern `combine` must be mean (unset) or global.
+  /// Throws InputError for r > D and for combinations that the specification excludes.
   LavoAttention(Pattern pattern, AttentionSizes sizes, LavoOptions options);
 
   AttentionProperties properties() const override;
   AttentionCost cost(int64_t queries, int64_t keys) const override;
   FieldValues options() const override;
+  /// v (or k, with memory_proj key) stands in for features that the layer would project from its input; no rotation.
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override;
   /// Retraction of a qr basis.
-  void after_step() override;
+  void after_step() override { basis_.after_step(); }
+  /// The penalty of a soft basis.
+  at::Tensor auxiliary_loss() const override { return basis_.penalty(); }
 
-  /// Memory: zero (F_global = 0), mean (every slot read with weight 1 / R), swap (each batch row reads the memory of
-  /// the row before it, the first that of the last; a dense batch of at least 2), none (as trained). The state follows
-  /// the ablation.
+  /// memory: zero (F_global = 0), mean (every slot read with weight 1 / R), swap (each batch row reads the memory of
+  /// the row before it, the first that of the last; a dense batch of at least 2). local: zero (F_local = 0; the memory
+  /// still reads what local attention aggregates). head: the number of one head whose output is 0. none: as trained.
+  /// The state follows the ablation.
   std::vector<std::string> ablations() const override;
   void ablate(const std::string& part, const std::string& way) override;
 
@@ -62,26 +58,79 @@ class LavoAttention final : public Attention {
   State begin_self(int64_t batch) override;
   State begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) override;
   at::Tensor extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) override;
+  /// "basis" [H, R, D]; with local attention "local_weights" [B, H, N, w], the last the query's own (noncausal: 2w - 1,
+  /// the middle one); with blocks "history_weights" [B, H, N, 2w - 1], those that aggregate; with a memory "slots", H_t
+  /// [B, H, N, R] ([B, H, 1, R] where all queries read the same), and "reading", p_t [B, H, N, R].
+  std::map<std::string, at::Tensor> inspect_dense(const at::Tensor& x,
+                                                  const std::optional<at::Tensor>& source) override;
 
  private:
   enum class Ablation { none, zero, mean, swap };
 
+  /// What the operators read, [B, H, N, D] or with Hk heads.
+  struct Operands {
+    at::Tensor q;                      ///< the memory's queries
+    at::Tensor local_q, keys, values;  ///< of the local attention; values: v, the features to aggregate, or both
+    at::Tensor features;               ///< the memory's before aggregation
+  };
+  /// What local attention gives, [B, H, N, D].
+  struct Mixed {
+    at::Tensor output;    ///< F_local
+    at::Tensor features;  ///< the memory's
+  };
+  /// Where the rows stand: a dense batch of `length` or a pack, from `start` [B] on.
+  struct Place {
+    int64_t length;
+    std::optional<at::Tensor> cu;
+    at::Tensor start = {};
+  };
+
   bool causal() const { return pattern() == Pattern::causal_self; }
-  bool has_local() const;
-  bool has_memory() const;
-  double scale() const;
+  bool by_window() const { return causal() && options_.memory_update == LavoOptions::MemoryUpdate::window; }
+  /// Features are aggregated inside windows, apart from the local branch.
+  bool blockwise() const { return parts_.aggregated && options_.history_attention != LavoOptions::History::shared; }
+  bool bidirectional() const {
+    return blockwise() && options_.history_attention == LavoOptions::History::block_bidirectional;
+  }
   std::optional<at::Tensor> table() const;
-  /// q, k, v -> F; k undefined where there is no local branch.
-  at::Tensor attend_packed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Packed& packed);
-  at::Tensor combine(const at::Tensor& local, const at::Tensor& global) const;
-  at::Tensor memory_features(const at::Tensor& local, const at::Tensor& v, bool packed) const;
-  at::Tensor ablated(const at::Tensor& global) const;
-  at::Tensor read_features(const State& state, const at::Tensor& q, const std::optional<at::Tensor>& cu) const;
+  /// Of the slot scores, learned factors apart; 0 under the ablation mean: every slot has weight 1 / R.
+  double fixed_scale() const;
+  double scale() const { return memory_ablation_ == Ablation::mean ? 0 : fixed_scale(); }
+  int64_t ring_heads() const;
+  int64_t ring_columns() const;
+
+  Operands project(const at::Tensor& x, const at::Tensor& source, const RotaryPositions& rotary);
+  at::Tensor project_features(const at::Tensor& source, const at::Tensor& k, const at::Tensor& v);
+  Operands arrange(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& features,
+                   const RotaryPositions* rotary) const;
+  at::Tensor attend_packed(const Operands& in, const Packed& packed);
+
+  at::Tensor local(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const std::optional<at::Tensor>& cu,
+                   const std::optional<at::Tensor>& cu_k, bool in_windows) const;
+  at::Tensor local_in_windows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                              const std::optional<at::Tensor>& cu) const;
+  Mixed mix(const Operands& in, const std::optional<at::Tensor>& cu) const;
+  Mixed mix_stream(State& next, const Operands& in, const State& state, const std::optional<at::Tensor>& cu) const;
+
+  at::Tensor memory_queries(const at::Tensor& q) const;
+  at::Tensor memory_features(const at::Tensor& features, bool packed) const;
+  ops::OrthogonalMemoryOptions memory_options(const std::optional<at::Tensor>& cu) const;
+  at::Tensor read_stream(State& next, const Operands& in, const Mixed& mixed, const State& state,
+                         const std::optional<at::Tensor>& cu) const;
+  at::Tensor read_late(State& next, const Operands& in, const at::Tensor& features, const State& state,
+                       const at::Tensor& cu) const;
+  at::Tensor read_source(const State& state, const at::Tensor& q, const std::optional<at::Tensor>& cu) const;
+
+  at::Tensor combine(const at::Tensor& local, const at::Tensor& global, const Place& place, at::ScalarType dtype) const;
 
   LavoOptions options_;
+  LavoParts parts_;
   Projections project_;
-  at::Tensor basis_, position_table_;
-  Ablation ablation_ = Ablation::none;
+  Basis basis_;
+  at::Tensor position_table_, log_scale_;
+  Ablation memory_ablation_ = Ablation::none;
+  bool local_off_ = false;
+  std::optional<int64_t> head_off_;
 };
 
 }  // namespace longspan::nn

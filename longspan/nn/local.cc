@@ -2,6 +2,7 @@
 
 #include "longspan/nn/cost.h"
 #include "longspan/nn/packing.h"
+#include "longspan/nn/rotary.h"
 #include "longspan/nn/window_state.h"
 #include "longspan/ops/local_attention/local_attention.h"
 
@@ -41,8 +42,10 @@ AttentionCost LocalAttention::cost(int64_t queries, int64_t keys) const {
   const double width = static_cast<double>(sizes().width);
   AttentionCost out;
   out.flops = 4 * width * band_pairs(queries, keys, reach_left(), reach_right());
-  out.bytes = row_bytes(queries, keys, sizes().width);
-  if (pattern() == Pattern::causal_self) out.state_bytes = 4 * 2 * static_cast<double>(options_.w - 1) * width + 8;
+  const int64_t key_width = sizes().key_heads() * sizes().head_width();
+  out.bytes = row_bytes(queries, keys, sizes().width, key_width);
+  if (pattern() == Pattern::causal_self)
+    out.state_bytes = 4 * 2 * static_cast<double>((options_.w - 1) * key_width) + 8;
   return out;
 }
 
@@ -51,24 +54,37 @@ std::optional<at::Tensor> LocalAttention::table() const {
   return std::nullopt;
 }
 
+at::Tensor LocalAttention::window(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  const std::optional<at::Tensor>& cu, const std::optional<at::Tensor>& cu_k) const {
+  ops::LocalAttentionOptions options;
+  options.reach_left = reach_left();
+  options.reach_right = reach_right();
+  options.cu_seqlens = cu;
+  options.cu_seqlens_k = cu_k;
+  return ops::local_attention(q, k, v, table(), options);
+}
+
 at::Tensor LocalAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  return ops::local_attention(q, k, v, table(), reach_left(), reach_right());
+  return window(q, k, v, std::nullopt, std::nullopt);
 }
 
 at::Tensor LocalAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
-  return project_.merge(ops::local_attention(project_.queries(x), project_.keys(x), project_.values(x), table(),
-                                             reach_left(), reach_right(), std::nullopt, packed.cu));
+  const RotaryPositions rotary(sizes(), x, packed.cu);
+  return project_.merge(window(rotary.turn(project_.queries(x)), rotary.turn(project_.keys(x)), project_.values(x),
+                               packed.cu, std::nullopt));
 }
 
 StateLayout LocalAttention::state_layout() const {
   StateLayout layout;
-  describe_window(layout, sizes().heads, options_.w - 1, sizes().head_width());
+  const int64_t width = sizes().head_width();
+  describe_window(layout, sizes().key_heads(), options_.w - 1, width, width);
   return layout;
 }
 
 State LocalAttention::begin_self(int64_t batch) {
   State state;
-  begin_window(state, batch, sizes().heads, options_.w - 1, sizes().head_width(), project_.options());
+  const int64_t width = sizes().head_width();
+  begin_window(state, batch, sizes().key_heads(), options_.w - 1, width, width, project_.options());
   return state;
 }
 
@@ -79,12 +95,13 @@ State LocalAttention::begin_cross(const at::Tensor&, const std::optional<at::Ten
 at::Tensor LocalAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
   if (!cu && !is_even(state))
     return extend_packed(state, flatten_batch(x), uniform_cu(x.size(0), x.size(1))).view(x.sizes());
-  const at::Tensor q = project_.queries(x);
+  const RotaryPositions rotary(sizes(), x, cu, state.at("count"));
+  const at::Tensor q = rotary.turn(project_.queries(x));
   State next = state;
-  const WindowKeys window = join_window(next, project_.keys(x), project_.values(x), cu);
+  const WindowRows rows =
+      join_window(next, {{"keys", rotary.turn(project_.keys(x))}, {"values", project_.values(x)}}, cu);
   advance_count(next, x.size(1), cu);
-  const at::Tensor y = project_.merge(
-      ops::local_attention(q, window.keys, window.values, table(), reach_left(), 0, std::nullopt, cu, window.cu));
+  const at::Tensor y = project_.merge(window(q, rows.at("keys"), rows.at("values"), cu, rows.cu));
   state = std::move(next);
   return y;
 }

@@ -35,6 +35,8 @@ class LocalAttention final : public Attention {
   int64_t reach_left() const { return pattern() == Pattern::causal_self ? options_.w - 1 : options_.w; }
   int64_t reach_right() const { return pattern() == Pattern::causal_self ? 0 : options_.w; }
   std::optional<at::Tensor> table() const;
+  at::Tensor window(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const std::optional<at::Tensor>& cu,
+                    const std::optional<at::Tensor>& cu_k) const;
 
   LocalOptions options_;
   Projections project_;

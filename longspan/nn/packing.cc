@@ -49,4 +49,24 @@ at::Tensor rank_of_row(const at::Tensor& cu, const at::Tensor& start) {
   return at::arange(cu[sequences].item<int64_t>(), at::kLong) + shift.index_select(0, sequence_of_row(cu));
 }
 
+at::Tensor positions_of_rows(int64_t length, const std::optional<at::Tensor>& cu, const at::Tensor& start) {
+  if (cu) return rank_of_row(*cu, start);
+  const at::Tensor ranks = at::arange(length, at::kLong);
+  return start.defined() ? start.view({-1, 1, 1}) + ranks : ranks;
+}
+
+at::Tensor flatten_heads(const at::Tensor& heads) {
+  const int64_t batch = heads.size(0), count = heads.size(1), length = heads.size(2);
+  return heads.transpose(1, 2).reshape({1, batch * length, count, heads.size(3)}).transpose(1, 2);
+}
+
+at::Tensor unflatten_heads(const at::Tensor& pack, int64_t batch) {
+  const int64_t count = pack.size(1), length = batch == 0 ? 0 : pack.size(2) / batch;
+  return pack.transpose(1, 2).reshape({batch, length, count, pack.size(3)}).transpose(1, 2);
+}
+
+at::Tensor spread_heads(const at::Tensor& rows, int64_t heads) {
+  return rows.size(1) == heads ? rows : rows.repeat_interleave(heads / rows.size(1), 1);
+}
+
 }  // namespace longspan::nn

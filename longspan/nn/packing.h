@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "longspan/nn/pch.h"
@@ -37,5 +38,14 @@ at::Tensor index_tensor(const std::vector<int64_t>& values);
 at::Tensor sequence_of_row(const at::Tensor& cu);
 /// For each row of a pack its rank within its sequence plus that sequence's `start` [S] (undefined: 0), [T].
 at::Tensor rank_of_row(const at::Tensor& cu, const at::Tensor& start = {});
+/// Position of every row in its stream, as it broadcasts over rows [B, H, N, D]: for a pack rank_of_row() [T], for a
+/// dense batch of `length` [N], or [B, 1, N] where the streams begin at `start` [B].
+at::Tensor positions_of_rows(int64_t length, const std::optional<at::Tensor>& cu, const at::Tensor& start = {});
+
+/// Heads as the rows of one pack, [B, H, N, D] -> [1, H, B N, D], and back.
+at::Tensor flatten_heads(const at::Tensor& heads);
+at::Tensor unflatten_heads(const at::Tensor& pack, int64_t batch);
+/// [B, Hk, N, D] -> [B, H, N, D], each head as often as query heads read it.
+at::Tensor spread_heads(const at::Tensor& rows, int64_t heads);
 
 }  // namespace longspan::nn

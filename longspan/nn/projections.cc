@@ -16,24 +16,26 @@ torch::nn::Linear linear(torch::nn::Module& owner, const char* name, int64_t fro
 
 }  // namespace
 
-Projections::Projections(torch::nn::Module& owner, const AttentionSizes& sizes, Pattern pattern, bool keys)
-    : heads_(sizes.heads) {
-  const int64_t width = sizes.width;
+Projections::Projections(torch::nn::Module& owner, const AttentionSizes& sizes, Pattern pattern, SourceMaps maps)
+    : head_width_(sizes.head_width()) {
+  const int64_t width = sizes.width, key_width = sizes.key_heads() * head_width_;
   const int64_t from = is_cross(pattern) && sizes.source_width > 0 ? sizes.source_width : width;
   const double gain = 1 / std::sqrt(2.0);
   q_ = linear(owner, "q", width, width, sizes.bias, gain);
-  if (keys) k_ = linear(owner, "k", from, width, sizes.bias, gain);
-  v_ = linear(owner, "v", from, width, sizes.bias, gain);
+  if (maps.keys) k_ = linear(owner, "k", from, key_width, sizes.bias, gain);
+  if (maps.values) v_ = linear(owner, "v", from, key_width, sizes.bias, gain);
+  if (maps.memory) memory_ = linear(owner, "memory", from, key_width, sizes.bias, gain);
   out_ = linear(owner, "out", width, width, sizes.bias, 1.0);
 }
 
 at::Tensor Projections::split(const at::Tensor& rows) const {
-  return rows.view({rows.size(0), rows.size(1), heads_, rows.size(2) / heads_}).transpose(1, 2);
+  return rows.unflatten(2, {-1, head_width_}).transpose(1, 2);
 }
 
 at::Tensor Projections::queries(const at::Tensor& x) { return split(q_->forward(x)); }
 at::Tensor Projections::keys(const at::Tensor& x) { return split(k_->forward(x)); }
 at::Tensor Projections::values(const at::Tensor& x) { return split(v_->forward(x)); }
+at::Tensor Projections::memory(const at::Tensor& x) { return split(memory_->forward(x)); }
 
 at::Tensor Projections::merge(const at::Tensor& heads) {
   const int64_t width = heads.size(1) * heads.size(3);

@@ -40,23 +40,7 @@ std::vector<AttentionEntry> table() {
         refuse_unused("lavo", pattern, lavo_unused(pattern), used);
         return std::make_shared<LavoAttention>(pattern, sizes, lavo_fields().parse(given));
       },
-      .harness_configurations =
-          {
-              {{"r", int64_t{8}}},  // and the next but one: for cross patterns too
-              {{"r", int64_t{4}}, {"w", int64_t{3}}},
-              {{"r", int64_t{4}}, {"score_scale", string("inv_sqrt_d")}, {"basis_sharing", string("shared_heads")}},
-              {{"r", int64_t{8}}, {"w", int64_t{16}}, {"score_scale", string("inv_sqrt_d")}, {"basis_gain", 1.5}},
-              {{"r", int64_t{4}}, {"w", int64_t{1}}, {"epe", false}, {"basis_sharing", string("shared_heads")}},
-              {{"r", int64_t{3}},
-               {"w", int64_t{5}},
-               {"epe_sharing", string("shared_heads")},
-               {"epe_init", string("normal")},
-               {"basis_mode", string("frozen")}},
-              {{"r", int64_t{4}}, {"w", int64_t{4}}, {"memory_input", string("raw")}, {"basis_mode", string("free")}},
-              {{"r", int64_t{4}}, {"w", int64_t{4}}, {"combine", string("global")}},
-              {{"r", int64_t{4}}, {"combine", string("global")}, {"memory_input", string("raw")}},
-              {{"r", int64_t{4}}, {"w", int64_t{4}}, {"combine", string("local")}},
-          },
+      .harness_configurations = lavo_harness,
   });
   out.push_back({
       .name = "local",
@@ -69,12 +53,9 @@ std::vector<AttentionEntry> table() {
       .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
         return std::make_shared<LocalAttention>(pattern, sizes, local_fields().parse(given));
       },
-      .harness_configurations =
-          {
-              {},
-              {{"w", int64_t{1}}},
-              {{"w", int64_t{3}}, {"positions", string("table")}},
-          },
+      .harness_configurations = [](Pattern) -> std::vector<FieldValues> {
+        return {{}, {{"w", int64_t{1}}}, {{"w", int64_t{3}}, {"positions", string("table")}}};
+      },
   });
   out.push_back({
       .name = "softmax",
@@ -88,7 +69,9 @@ std::vector<AttentionEntry> table() {
         refuse_unused("softmax", pattern, softmax_unused(pattern), given);
         return std::make_shared<SoftmaxAttention>(pattern, sizes, softmax_fields().parse(given));
       },
-      .harness_configurations = {{}, {{"rope", true}}},
+      .harness_configurations = [](Pattern) -> std::vector<FieldValues> {
+        return {{}, {{"rope", true}}};
+      },
   });
   return out;
 }
@@ -117,7 +100,7 @@ std::vector<FieldValues> harness_configurations(const AttentionEntry& entry, Pat
   std::vector<FieldValues> out;
   if (!has_pattern(entry, pattern)) return out;
   const std::vector<std::string> dropped = entry.unused_fields(pattern);
-  for (const FieldValues& configuration : entry.harness_configurations) {
+  for (const FieldValues& configuration : entry.harness_configurations(pattern)) {
     FieldValues usable = without(configuration, dropped);
     if (std::find(out.begin(), out.end(), usable) == out.end()) out.push_back(std::move(usable));
   }

@@ -13,18 +13,18 @@ namespace longspan::nn {
 
 /// One registered attention.
 struct AttentionEntry {
-  std::string name;      ///< "lavo", "local", "softmax", ...
-  std::string summary;   ///< one line for a person
+  std::string name;     ///< "lavo", "local", "softmax", ...
+  std::string summary;  ///< one line for a person
   std::vector<Pattern> patterns;
-  bool streaming = true;  ///< begin/extend for causal_self
+  bool streaming = true;              ///< begin/extend for causal_self
   std::vector<std::string> backends;  ///< "kernel", "reference", "torch": in order of preference
   std::vector<FieldInfo> fields;
   /// Fields that a pattern has no use for: setting one is an error, saved configurations hold null there.
   std::function<std::vector<std::string>(Pattern)> unused_fields;
   /// Builds a module; throws InputError for unknown or bad options.
   std::function<AttentionPtr(Pattern, const AttentionSizes&, const FieldValues&)> make;
-  /// Option sets that the property harness runs, for heads of width 8 and more.
-  std::vector<FieldValues> harness_configurations;
+  /// Option sets that the property harness runs, for heads of width 8 and more; unused fields are dropped from them.
+  std::function<std::vector<FieldValues>(Pattern)> harness_configurations;
 };
 
 /// All attentions, in the order of the documentation's tables. The table itself stands in registry.cc.
@@ -37,7 +37,8 @@ const AttentionEntry& find_attention(const std::string& name);
 /// pattern that the method lacks.
 std::vector<FieldValues> harness_configurations(const AttentionEntry& entry, Pattern pattern);
 
-/// Builds `name`; a pattern that the method lacks is an InputError that names the method, the request and the methods that have it.
+/// Builds `name`; a pattern that the method lacks is an InputError that names the method, the request and the methods
+/// that have it.
 AttentionPtr make_attention(const std::string& name, Pattern pattern, const AttentionSizes& sizes,
                             const FieldValues& options = {});
 

@@ -11,9 +11,17 @@
 namespace longspan::nn {
 namespace {
 
-/// [B, H, N, D]; a query without keys gives 0.
+/// q [B, H, N, D], k and v [B, Hk, M, D]; a query without keys gives 0.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
-  return at::scaled_dot_product_attention(q, k, v, {}, 0.0, causal);
+  return at::scaled_dot_product_attention(q, spread_heads(k, q.size(1)), spread_heads(v, q.size(1)), {}, 0.0, causal);
+}
+
+/// merged_attention() of k and v [B, Hk, M, D].
+at::Tensor merged(const at::Tensor& q, const at::Tensor& past_k, const at::Tensor& past_v, const at::Tensor& k,
+                  const at::Tensor& v) {
+  const int64_t heads = q.size(1);
+  return merged_attention(q, spread_heads(past_k, heads), spread_heads(past_v, heads), spread_heads(k, heads),
+                          spread_heads(v, heads));
 }
 
 /// Rows of stream b: of a dense batch, or of a pack with borders.
@@ -44,6 +52,18 @@ void check_lengths(const State& state) {
                    count);
 }
 
+/// The option is another name of the rotary positions that every method knows.
+AttentionSizes with_rope(AttentionSizes sizes, Pattern pattern, const SoftmaxOptions& options) {
+  softmax_fields().validate(options);
+  if (!options.rope) return sizes;
+  LONGSPAN_CHECK(!is_cross(pattern), "softmax: rope has no use in the pattern ", to_string(pattern), ", got true");
+  LONGSPAN_CHECK(sizes.rotary_base == 0, "softmax: rope must be false where the positions are rotary, got true");
+  LONGSPAN_CHECK(sizes.heads < 1 || sizes.head_width() % 2 == 0, "softmax: rope needs an even head width, got ",
+                 sizes.head_width());
+  sizes.rotary_base = options.rope_base;
+  return sizes;
+}
+
 bool all_equal(const std::vector<int64_t>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
@@ -63,13 +83,9 @@ std::vector<std::string> softmax_unused(Pattern pattern) {
 }
 
 SoftmaxAttention::SoftmaxAttention(Pattern pattern, AttentionSizes sizes, SoftmaxOptions options)
-    : Attention("softmax", pattern, sizes), options_(options), project_(*this, sizes, pattern) {
-  softmax_fields().validate(options_);
-  LONGSPAN_CHECK(!options_.rope || !is_cross(pattern), "softmax: rope has no use in the pattern ", to_string(pattern),
-                 ", got true");
-  LONGSPAN_CHECK(!options_.rope || sizes.head_width() % 2 == 0, "softmax: rope needs an even head width, got ",
-                 sizes.head_width());
-}
+    : Attention("softmax", pattern, with_rope(sizes, pattern, options)),
+      options_(options),
+      project_(*this, sizes, pattern) {}
 
 FieldValues SoftmaxAttention::options() const {
   return with_nulls(softmax_fields().values(options_), softmax_unused(pattern()));
@@ -81,8 +97,9 @@ AttentionCost SoftmaxAttention::cost(int64_t queries, int64_t keys) const {
   AttentionCost out;
   out.flops = 4 * width *
               (causal ? band_pairs(queries, keys, keys, 0) : static_cast<double>(queries) * static_cast<double>(keys));
-  out.bytes = row_bytes(queries, keys, sizes().width);
-  if (pattern() != Pattern::noncausal_self) out.state_bytes = 4 * 2 * static_cast<double>(keys) * width + 8;
+  const int64_t key_width = sizes().key_heads() * sizes().head_width();
+  out.bytes = row_bytes(queries, keys, sizes().width, key_width);
+  if (pattern() != Pattern::noncausal_self) out.state_bytes = 4 * 2 * static_cast<double>(keys * key_width) + 8;
   return out;
 }
 
@@ -93,14 +110,9 @@ at::Tensor SoftmaxAttention::attend(const at::Tensor& q, const at::Tensor& k, co
 at::Tensor SoftmaxAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
   const bool causal = pattern() == Pattern::causal_self;
   const at::Tensor& source = packed.source ? *packed.source : x;
-  at::Tensor q = project_.queries(x), k = project_.keys(source);
+  const RotaryPositions rotary(sizes(), x, packed.cu);
+  const at::Tensor q = rotary.turn(project_.queries(x)), k = rotary.turn(project_.keys(source));
   const at::Tensor v = project_.values(source);
-  if (options_.rope) {
-    const at::Tensor ranks = packed.cu ? rank_of_row(*packed.cu) : at::arange(x.size(1), at::kLong);
-    const Rotary rotary(ranks, sizes().head_width(), options_.rope_base, q.options());
-    q = rotary.turn(q);
-    k = rotary.turn(k);
-  }
   if (!packed.cu) return project_.merge(attention(q, k, v, causal));
   const std::vector<int64_t> starts = borders(*packed.cu);
   const std::vector<int64_t> source_starts = packed.source_cu ? borders(*packed.source_cu) : starts;
@@ -113,12 +125,14 @@ at::Tensor SoftmaxAttention::forward_packed(const at::Tensor& x, const Packed& p
 }
 
 StateLayout SoftmaxAttention::state_layout() const {
-  const StateEntry rows = {.sizes = {sizes().heads, -1, sizes().head_width()}};
+  const StateEntry rows = {.sizes = {sizes().key_heads(), -1, sizes().head_width()}};
   return {{"keys", rows}, {"values", rows}, {"count", {.dtype = at::kLong}}};
 }
 
 State SoftmaxAttention::begin_self(int64_t batch) {
-  const auto empty = [&] { return at::zeros({batch, sizes().heads, 0, sizes().head_width()}, project_.options()); };
+  const auto empty = [&] {
+    return at::zeros({batch, sizes().key_heads(), 0, sizes().head_width()}, project_.options());
+  };
   return State({{"keys", empty()}, {"values", empty()}, {"count", at::zeros({batch}, at::kLong)}});
 }
 
@@ -160,7 +174,7 @@ at::Tensor SoftmaxAttention::extend_self(State& state, const at::Tensor& q, cons
   if (!cu && all_equal(counts)) {
     const int64_t length = counts.empty() ? 0 : counts.front();
     const at::Tensor past_k = old_keys.narrow(2, 0, length), past_v = old_values.narrow(2, 0, length);
-    const at::Tensor out = merged_attention(q, past_k, past_v, k, v);
+    const at::Tensor out = merged(q, past_k, past_v, k, v);
     state = State({{"keys", at::cat({past_k, k}, 2)},
                    {"values", at::cat({past_v, v}, 2)},
                    {"count", state.at("count") + k.size(2)}});
@@ -174,7 +188,7 @@ at::Tensor SoftmaxAttention::extend_self(State& state, const at::Tensor& q, cons
     const at::Tensor past_k = old_keys.narrow(0, b, 1).narrow(2, 0, counts[b]);
     const at::Tensor past_v = old_values.narrow(0, b, 1).narrow(2, 0, counts[b]);
     const at::Tensor new_k = stream(k, b, starts), new_v = stream(v, b, starts);
-    parts.push_back(merged_attention(stream(q, b, starts), past_k, past_v, new_k, new_v));
+    parts.push_back(merged(stream(q, b, starts), past_k, past_v, new_k, new_v));
     keys.push_back(pad_rows(at::cat({past_k, new_k}, 2), longest));
     values.push_back(pad_rows(at::cat({past_v, new_v}, 2), longest));
   }
@@ -184,24 +198,9 @@ at::Tensor SoftmaxAttention::extend_self(State& state, const at::Tensor& q, cons
 
 at::Tensor SoftmaxAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
   check_lengths(state);
-  at::Tensor q = project_.queries(x);
-  if (is_cross(pattern())) return project_.merge(read_source(state, q, cu));
-  at::Tensor k = project_.keys(x);
-  const at::Tensor v = project_.values(x);
-  if (options_.rope) {
-    const at::Tensor count = state.at("count");
-    const int64_t batch = count.numel(), length = x.size(1);
-    // One row of positions for each token: a pack's own, or those of the batch laid flat.
-    const at::Tensor ranks = cu ? rank_of_row(*cu, count) : rank_of_row(uniform_cu(batch, length), count);
-    const Rotary rotary(ranks, sizes().head_width(), options_.rope_base, q.options());
-    const auto turn = [&](const at::Tensor& t) {
-      if (cu || batch <= 1) return rotary.turn(t);
-      const at::Tensor flat = t.transpose(0, 1).reshape({1, sizes().heads, batch * length, t.size(3)});
-      return rotary.turn(flat).view({sizes().heads, batch, length, t.size(3)}).transpose(0, 1);
-    };
-    q = turn(q);
-    k = turn(k);
-  }
+  if (is_cross(pattern())) return project_.merge(read_source(state, project_.queries(x), cu));
+  const RotaryPositions rotary(sizes(), x, cu, state.at("count"));
+  const at::Tensor q = rotary.turn(project_.queries(x)), k = rotary.turn(project_.keys(x)), v = project_.values(x);
   return project_.merge(extend_self(state, q, k, v, cu));
 }
 

@@ -14,7 +14,7 @@ const FieldTable<SoftmaxOptions>& softmax_fields();
 /// Options that `pattern` has no use for.
 std::vector<std::string> softmax_unused(Pattern pattern);
 
-/// State (causal_self): "keys" and "values" [B, H, L, D], stream b at rows [0, count[b]), and "count" [B] int64; keys
+/// State (causal_self): "keys" and "values" [B, Hk, L, D], stream b at rows [0, count[b]), and "count" [B] int64; keys
 /// are kept after rotation. Cross: the same tensors, of the source. It grows: a step copies the cache once.
 class SoftmaxAttention final : public Attention {
  public:

@@ -7,13 +7,6 @@
 namespace longspan::nn {
 namespace {
 
-std::vector<int64_t> fills(const State& state) {
-  const int64_t reach = state.at("keys").size(2);
-  std::vector<int64_t> out = borders(state.at("count").cpu().contiguous());
-  for (int64_t& count : out) count = std::min(count, reach);
-  return out;
-}
-
 /// Rows of cat(ring rows, new rows) to take: for the joined keys of every stream, and for the ring after them.
 struct Rows {
   at::Tensor joined, ring, cu;
@@ -21,7 +14,7 @@ struct Rows {
 
 Rows packed_rows(const State& state, const at::Tensor& cu) {
   const int64_t reach = state.at("keys").size(2), batch = state.batch();
-  const std::vector<int64_t> fill = fills(state), starts = borders(cu);
+  const std::vector<int64_t> fill = window_fills(state), starts = borders(cu);
   std::vector<int64_t> joined, ring, lengths;
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t length = starts[b + 1] - starts[b];
@@ -41,48 +34,57 @@ at::Tensor rows_of(const at::Tensor& t) {
 
 }  // namespace
 
-void begin_window(State& state, int64_t batch, int64_t heads, int64_t reach, int64_t width,
+void begin_window(State& state, int64_t batch, int64_t heads, int64_t reach, int64_t width, int64_t value_width,
                   const at::TensorOptions& options) {
   state.set("keys", at::zeros({batch, heads, reach, width}, options));
-  state.set("values", at::zeros({batch, heads, reach, width}, options));
+  state.set("values", at::zeros({batch, heads, reach, value_width}, options));
   state.set("count", at::zeros({batch}, at::kLong));
 }
 
-void describe_window(StateLayout& layout, int64_t heads, int64_t reach, int64_t width) {
-  layout["keys"] = layout["values"] = {.sizes = {heads, reach, width}};
+void describe_window(StateLayout& layout, int64_t heads, int64_t reach, int64_t width, int64_t value_width) {
+  layout["keys"] = {.sizes = {heads, reach, width}};
+  layout["values"] = {.sizes = {heads, reach, value_width}};
   layout["count"] = {.dtype = at::kLong};
 }
 
+std::vector<int64_t> window_fills(const State& state) {
+  const int64_t reach = state.at("keys").size(2);
+  std::vector<int64_t> out = borders(state.at("count").cpu().contiguous());
+  for (int64_t& count : out) count = std::min(count, reach);
+  return out;
+}
+
 bool is_even(const State& state) {
-  const std::vector<int64_t> fill = fills(state);
+  const std::vector<int64_t> fill = window_fills(state);
   return std::adjacent_find(fill.begin(), fill.end(), std::not_equal_to<>()) == fill.end();
 }
 
-WindowKeys join_window(State& state, const at::Tensor& k, const at::Tensor& v, const std::optional<at::Tensor>& cu) {
-  const int64_t reach = state.at("keys").size(2), batch = state.batch(), heads = k.size(1), width = k.size(3);
-  WindowKeys out;
+WindowRows join_window(State& state, const NewRows& fresh, const std::optional<at::Tensor>& cu) {
+  const int64_t reach = state.at("keys").size(2), batch = state.batch();
+  WindowRows out;
   std::optional<Rows> rows;
   if (cu) {
     rows = packed_rows(state, *cu);
     out.cu = rows->cu;
   }
-  const auto join = [&](const char* name, const at::Tensor& fresh) {
-    const at::Tensor ring = state.at(name).to(fresh.scalar_type());
+  const int64_t fill = cu || batch == 0 ? 0 : window_fills(state).front();
+  for (const auto& [name, given] : fresh) {
+    const at::Tensor ring = state.at(name).to(given.scalar_type());
     if (!cu) {
-      const int64_t length = fresh.size(2), fill = batch == 0 ? 0 : fills(state).front();
-      const at::Tensor all = at::cat({ring, fresh}, 2);
+      const int64_t length = given.size(2);
+      const at::Tensor all = at::cat({ring, given}, 2);
       state.set(name, all.narrow(2, length, reach).contiguous());  // a view would keep all the new rows alive
-      return all.narrow(2, reach - fill, fill + length);
+      out.rows[name] = all.narrow(2, reach - fill, fill + length);
+      continue;
     }
-    const at::Tensor all = at::cat({rows_of(ring), rows_of(fresh)}, 1);
+    const at::Tensor all = at::cat({rows_of(ring), rows_of(given)}, 1);
     const auto device = all.device();
-    state.set(
-        name,
-        all.index_select(1, rows->ring.to(device)).view({heads, batch, reach, width}).transpose(0, 1).contiguous());
-    return all.index_select(1, rows->joined.to(device)).unsqueeze(0);
-  };
-  out.keys = join("keys", k);
-  out.values = join("values", v);
+    state.set(name, all.index_select(1, rows->ring.to(device))
+                        .view({given.size(1), batch, reach, given.size(3)})
+                        .transpose(0, 1)
+                        .contiguous());
+    out.rows[name] = all.index_select(1, rows->joined.to(device)).unsqueeze(0);
+  }
   return out;
 }
 

@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-#include "longspan/simd/tail-inl.h"
+#include "longspan/simd/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace longspan::simd::HWY_NAMESPACE {
@@ -54,8 +54,8 @@ constexpr int64_t chunk_width(int64_t width, int64_t chunk) {
 
 /// Packs `count` rows of `width` columns at `source` into rows [row, row + count) of a panel whose chunks are
 /// `chunk_stride` elements apart. Returns whether all elements are finite.
-template <class T>
-HWY_INLINE bool pack_rows(const T* source, int64_t row_stride, int64_t width, int64_t count, T* panel,
+template <class T, class S>
+HWY_INLINE bool pack_rows(const S* source, int64_t row_stride, int64_t width, int64_t count, T* panel,
                           int64_t chunk_stride, int64_t row) {
   const TileTag<T> d;
   constexpr int64_t N = Blocking<T>::lanes;
@@ -65,11 +65,11 @@ HWY_INLINE bool pack_rows(const T* source, int64_t row_stride, int64_t width, in
     const int64_t columns = chunk_width(width, chunk);
     const int64_t full = columns / N * N;
     for (int64_t r = 0; r < count; ++r) {
-      const T* from = source + r * row_stride + chunk * kPanelWidth;
+      const S* from = source + r * row_stride + chunk * kPanelWidth;
       T* to = panel + chunk * chunk_stride + (row + r) * kPanelWidth;
       int64_t c = 0;
       for (; c < full; c += N) {
-        const auto x = hn::LoadU(d, from + c);
+        const auto x = LoadFrom(d, from + c);
         check = hn::MulAdd(x, zero, check);
         hn::Store(x, d, to + c);
       }
@@ -108,22 +108,19 @@ HWY_INLINE void zero_rows(int64_t width, int64_t count, T* panel, int64_t chunk_
 
 /// Writes row `row` of a panel times `factor` to `target`. Zeros come out as +0: a masked product may have left -0
 /// where a shorter chain would leave +0, and bits must not tell.
-template <class T>
-HWY_INLINE void store_row(const T* panel, int64_t chunk_stride, int64_t row, int64_t width, T factor, T* target) {
+template <class T, class S>
+HWY_INLINE void store_row(const T* panel, int64_t chunk_stride, int64_t row, int64_t width, T factor, S* target) {
   const TileTag<T> d;
   constexpr int64_t N = Blocking<T>::lanes;
   const auto scale = hn::Set(d, factor);
   const auto zero = hn::Zero(d);
   for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk) {
     const T* from = panel + chunk * chunk_stride + row * kPanelWidth;
-    T* to = target + chunk * kPanelWidth;
+    S* to = target + chunk * kPanelWidth;
     const int64_t columns = chunk_width(width, chunk);
     int64_t c = 0;
-    for (; c + N <= columns; c += N) hn::StoreU(hn::MulAdd(hn::Load(d, from + c), scale, zero), d, to + c);
-    if (c < columns) {
-      const auto tail = hn::FirstN(d, static_cast<size_t>(columns - c));
-      hn::BlendedStore(hn::MulAdd(hn::Load(d, from + c), scale, zero), tail, d, to + c);
-    }
+    for (; c + N <= columns; c += N) StoreTo(d, hn::MulAdd(hn::Load(d, from + c), scale, zero), to + c);
+    if (c < columns) StoreN(d, hn::MulAdd(hn::Load(d, from + c), scale, zero), to + c, columns - c);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "longspan/train/train.h"
 
 #include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <chrono>
 #include <cmath>
@@ -61,7 +62,12 @@ StepResult Trainer::step() {
   // The mean's gradient is the same number everywhere, so the sum itself stays out of the graph.
   result.loss = ordered_sum(nll) / static_cast<double>(result.tokens);
   if (!std::isfinite(result.loss)) throw RunError(str_cat("train: the loss is not finite at step ", result.step));
-  nll.backward(torch::full_like(nll, 1 / static_cast<double>(result.tokens)));
+  std::vector<at::Tensor> roots = {nll}, gradients = {torch::full_like(nll, 1 / static_cast<double>(result.tokens))};
+  if (const at::Tensor penalty = model_->auxiliary_loss(); penalty.defined()) {
+    roots.push_back(penalty);
+    gradients.push_back(torch::ones_like(penalty));
+  }
+  torch::autograd::backward(roots, gradients);
 
   result.grad_norm = optimizer_->gradient_norm();
   if (!std::isfinite(result.grad_norm)) {

@@ -18,8 +18,8 @@ namespace longspan::train {
 class AdamW;
 
 struct StepResult {
-  int64_t step = 0;      ///< 1 for the first
-  double loss = 0;       ///< mean nats per token, before the update; bits per token = loss / ln 2
+  int64_t step = 0;  ///< 1 for the first
+  double loss = 0;   ///< mean nats per token, before the update, auxiliary losses apart; bits per token = loss / ln 2
   double grad_norm = 0;  ///< before clipping
   double learning_rate = 0;
   int64_t tokens = 0;  ///< of this step

@@ -118,11 +118,11 @@ def orthogonal_memory_extend_backward(dtype=torch.float64) -> typing.List[Case]:
     cases = []
     for case in orthogonal_memory_extend(dtype):
         q, closed = case.args[0], case.args[3]
-        ones = (torch.ones_like(q), torch.ones_like(closed), torch.ones_like(closed))
+        ones = (torch.ones_like(q), torch.ones_like(closed), torch.ones_like(closed), None)
         cases.append(Case(case.name, (*ones, *case.args)))
     some = cases[0].args
-    cases.append(Case("only out", (some[0], None, None, *some[3:])))
-    cases.append(Case("only sums", (None, some[1], some[2], *some[3:])))
+    cases.append(Case("only out", (some[0], None, None, None, *some[4:])))
+    cases.append(Case("only sums", (None, *some[1:])))
     return cases
 
 

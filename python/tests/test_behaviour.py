@@ -34,19 +34,32 @@ def test_thread_count_changes_no_bit():
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
 def test_autocast_computes_in_float32(half):
-    q, k, v, table, basis = inputs()
+    q, k, v, table, _ = inputs()
     low = [t.to(half) for t in (q, k, v)]
-    wide = [t.float() for t in low]
+    with torch.autocast("cpu", dtype=half):
+        local = ops.local_attention(*low, table, 8, 0)
+    assert local.dtype == torch.float32
+    assert torch.equal(local, ops.local_attention(*(t.float() for t in low), table, 8, 0))
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_of_the_memory(half):
+    """bfloat16 stays, also beside float32 features; float16 becomes float32."""
+    q, _, m, _, basis = inputs()
+    low_q, low_m = q.to(half), m.to(half)
     closed = torch.zeros(2, 3, 8, dtype=torch.float64)
     count = torch.zeros(2, dtype=torch.int64)
     with torch.autocast("cpu", dtype=half):
-        local = ops.local_attention(*low, table, 8, 0)
-        memory = ops.orthogonal_memory(low[0], low[2], basis, "causal")
-        extended = ops.orthogonal_memory_extend(low[0], low[2], basis, closed, closed, count)
-    assert local.dtype == memory.dtype == extended[0].dtype == torch.float32
-    assert torch.equal(local, ops.local_attention(*wide, table, 8, 0))
-    assert torch.equal(memory, ops.orthogonal_memory(wide[0], wide[2], basis, "causal"))
+        memory = ops.orthogonal_memory(low_q, low_m, basis, "causal")
+        mixed = ops.orthogonal_memory(low_q, m, basis, "causal")
+        extended = ops.orthogonal_memory_extend(low_q, low_m, basis, closed, closed, count)
+        wide = ops.orthogonal_memory(q, low_m, basis.to(half), "causal")
+    kept = torch.float32 if half is torch.float16 else half
+    assert memory.dtype == mixed.dtype == extended[0].dtype == kept and wide.dtype == torch.float32
+    assert torch.equal(memory, ops.orthogonal_memory(low_q.to(kept), low_m.to(kept), basis, "causal"))
+    assert torch.equal(mixed, ops.orthogonal_memory(low_q.to(kept), m, basis, "causal"))
     assert torch.equal(extended[0], memory)
+    assert torch.equal(wide, ops.orthogonal_memory(q, low_m.float(), basis.to(half).float(), "causal"))
 
 
 def test_autocast_gradients_reach_the_16_bit_leaf():
@@ -83,7 +96,7 @@ def test_stream_equals_one_call():
     at, parts = 0, []
     for size in (1, 0, 254, 1, 1, 255, 188):
         rows = slice(at, at + size)
-        out, *state = ops.orthogonal_memory_extend(q[:, :, rows], m[:, :, rows], basis, *state)
+        out, *state, _ = ops.orthogonal_memory_extend(q[:, :, rows], m[:, :, rows], basis, *state)
         parts.append(out)
         at += size
     assert at == 700 and state[2].tolist() == [700, 700]
@@ -172,8 +185,8 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments, message", [
         ((x[0], x, x, None, 1, 0), r"q: expected \[B, H, N, D\], got \[3, 5, 4\]"),
-        ((x, x[:, :2], x, None, 1, 0), r"k: expected \[B = 2, H = 3, M, D = 4\], got \[2, 2, 5, 4\]"),
-        ((x, x, x[:, :, :3], None, 1, 0), r"v: expected \[B = 2, H = 3, M = 5, Dv\], got \[2, 3, 3, 4\]"),
+        ((x, x[:, :2], x, None, 1, 0), r"k: expected a number of heads Hk that divides H = 3, got \[2, 2, 5, 4\]"),
+        ((x, x, x[:, :, :3], None, 1, 0), r"v: expected \[B = 2, Hk = 3, M = 5, Dv\], got \[2, 3, 3, 4\]"),
         ((x, x[:, :, :3], x[:, :, :3], None, 1, 0), r"k: expected at least as many rows as q, 5, got 3"),
         ((x, x.double(), x, None, 1, 0), r"k: expected float32 as q, got float64"),
         ((x.long(), x, x, None, 1, 0), r"q: expected a floating point dtype, got int64"),
@@ -210,7 +223,7 @@ class TestMessages:
 
     @pytest.mark.parametrize("arguments, message", [
         ((x, x, torch.zeros(3, 2, 4), "forward"), r"form: expected causal or full, got forward"),
-        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, H = 3, M, D = 4\], got \[2, 3, 5, 3\]"),
+        ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, Hm, M, D = 4\], got \[2, 3, 5, 3\]"),
         ((x, x[:, :, :3], torch.zeros(3, 2, 4), "causal"), r"m: expected as many rows as q, 5, in .*, got 3"),
         ((x, x, torch.zeros(2, 2, 4), "full"),
          r"basis: expected \[H = 3, R, D = 4\] or \[1, R, D\], R >= 1, got \[2, 2, 4\]"),

@@ -45,13 +45,17 @@ def test_g1_full(memory, backend):
                    [0.3478681963, 0.3478681963, -0.1505801043], [0.3478932638, 0.3478932638, -0.1505471557]])
 
 
-def lavo(form, backend):
+def lavo(form, backend, window=0, blocks=False):
+    """blocks: the features are aggregated over the whole window of a position (block_bidirectional)."""
     q, k, v = (four(wave(6, 2, *abe)) for abe in ((0.7, 1.3, 0.5), (0.3, -0.8, 0.2), (1.1, 0.6, -0.4)))
     table = torch.tensor([[0.05, -0.1, 0.2, 0.15, -0.25]], dtype=torch.float64)
     c, s = math.cos(0.3), math.sin(0.3)
     basis = torch.tensor([[[c, s], [-s, c]]], dtype=torch.float64)
     local = ops.local_attention(q, k, v, table, 2, 0 if form == "causal" else 2, backend=backend)
-    return local, (local + ops.orthogonal_memory(q, local, basis, form, backend=backend)) / 2
+    features = local
+    if blocks:
+        features = ops.local_attention(q, k, v, table, 2, 2, None, torch.tensor([0, 3, 6]), backend=backend)
+    return local, (local + ops.orthogonal_memory(q, features, basis, form, window=window, backend=backend)) / 2
 
 
 @pytest.mark.parametrize("backend", ["kernel", "reference"])
@@ -61,6 +65,15 @@ def test_g2_causal(backend):
                           [0.5939196679, 0.4096138303], [0.2307683026, -0.1303786452], [-0.4176031578, -0.5940714004]])
     assert_golden(both, [[-0.2798912964, 0.1713341312], [0.1236670843, 0.4599106618], [0.3046065017, 0.4225978576],
                          [0.3834536418, 0.3117653422], [0.1810535122, 0.0227386176], [-0.1780589422, -0.2459015965]])
+
+
+@pytest.mark.parametrize("backend", ["kernel", "reference"])
+def test_g2_window(backend):
+    first = [[-0.1947091712, 0.0993346654], [0.1388500223, 0.3461678854], [0.2527143535, 0.3128376395]]
+    assert_golden(lavo("causal", backend, window=3)[1],
+                  [*first, [0.3510370636, 0.3126629463], [0.1618317641, 0.0493155299], [-0.1766033786, -0.1701132128]])
+    assert_golden(lavo("causal", backend, window=3, blocks=True)[1],
+                  [*first, [0.4812381849, 0.3501551696], [0.2558686197, 0.0937944514], [-0.1187179555, -0.1223592846]])
 
 
 @pytest.mark.parametrize("backend", ["kernel", "reference"])

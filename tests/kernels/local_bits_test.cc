@@ -31,13 +31,23 @@ void expect_same(const char* name, const std::vector<T>& got, const std::vector<
 
 // Every result of one (sequence, head) of each case.
 template <class T>
-void expect_same_block(const LocalCase<T>& got, int64_t s, int64_t h, const LocalCase<T>& wanted, int64_t s2,
-                       int64_t h2) {
+void expect_same_queries(const LocalCase<T>& got, int64_t s, int64_t h, const LocalCase<T>& wanted, int64_t s2,
+                         int64_t h2) {
   expect_same("out", got.out.block(s, h), wanted.out.block(s2, h2));
   expect_same("lse", got.lse.block(s, h), wanted.lse.block(s2, h2));
   expect_same("dq", got.dq.block(s, h), wanted.dq.block(s2, h2));
+}
+template <class T>
+void expect_same_keys(const LocalCase<T>& got, int64_t s, int64_t h, const LocalCase<T>& wanted, int64_t s2,
+                      int64_t h2) {
   expect_same("dk", got.dk.block(s, h), wanted.dk.block(s2, h2));
   expect_same("dv", got.dv.block(s, h), wanted.dv.block(s2, h2));
+}
+template <class T>
+void expect_same_block(const LocalCase<T>& got, int64_t s, int64_t h, const LocalCase<T>& wanted, int64_t s2,
+                       int64_t h2) {
+  expect_same_queries(got, s, h, wanted, s2, h2);
+  expect_same_keys(got, s, h, wanted, s2, h2);
 }
 
 template <class T>
@@ -54,6 +64,8 @@ TYPED_TEST(LocalBits, ThreadsDoNotChangeThem) {
   shape.value_width = 9;
   for (const TableKind kind : {TableKind::per_head, TableKind::shared}) {
     shape.table = kind;
+    shape.key_heads = kind == TableKind::shared ? 1 : 2;
+    shape.dropout = kind == TableKind::shared ? 0.2 : 0;
     LocalCase<TypeParam> serial(shape);
     serial.forward();
     serial.backward();
@@ -63,7 +75,10 @@ TYPED_TEST(LocalBits, ThreadsDoNotChangeThem) {
       parallel.forward(pool);
       parallel.backward(pool);
       for (int64_t s = 0; s < 2; ++s)
-        for (int64_t h = 0; h < 2; ++h) expect_same_block(parallel, s, h, serial, s, h);
+        for (int64_t h = 0; h < 2; ++h) {
+          expect_same_queries(parallel, s, h, serial, s, h);
+          if (h < serial.key_heads()) expect_same_keys(parallel, s, h, serial, s, h);
+        }
       expect_same("dtable", parallel.dtable, serial.dtable);
     }
   }
@@ -118,6 +133,26 @@ TYPED_TEST(LocalBits, CompanyDoesNotChangeThem) {
   beside.forward();
   beside.backward();
   for (int64_t h = 0; h < 2; ++h) expect_same_block(beside, 1, h, together, 3, h);
+}
+
+// Query heads of a group give what they give each with its own copy of the keys.
+TYPED_TEST(LocalBits, GroupsReadTheKeysOfTheirHead) {
+  LocalShape shape = self_shape(600, 45, 7);
+  shape.heads = 4;
+  shape.key_heads = 2;
+  LocalCase<TypeParam> grouped(shape);
+  shape.key_heads = 4;
+  LocalCase<TypeParam> copied(shape);
+  for (int64_t h = 0; h < 4; ++h) {
+    copy_rows(grouped.k, 0, h / 2, 0, 600, copied.k, 0, h);
+    copy_rows(grouped.v, 0, h / 2, 0, 600, copied.v, 0, h);
+  }
+  grouped.forward();
+  copied.forward();
+  grouped.backward();
+  copied.backward();
+  for (int64_t h = 0; h < 4; ++h) expect_same_queries(grouped, 0, h, copied, 0, h);
+  expect_same("dtable", grouped.dtable, copied.dtable);
 }
 
 TYPED_TEST(LocalBits, PrefixOfALongerInput) {

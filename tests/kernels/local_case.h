@@ -18,6 +18,7 @@ enum class TableKind { none, per_head, shared };
 struct LocalShape {
   std::vector<int64_t> queries, keys;
   int64_t heads = 1;
+  int64_t key_heads = 0;  ///< 0: heads
   int64_t width = 4, value_width = 4;
   int64_t reach_left = 0, reach_right = 0;
   TableKind table = TableKind::per_head;
@@ -27,6 +28,7 @@ struct LocalShape {
   int64_t padding = 0;        ///< unused elements behind a row
   int64_t shift = 0;          ///< elements by which pointers miss alignment
   uint64_t seed = 1;
+  double dropout = 0;
 
   std::string describe() const;
 };
@@ -34,12 +36,13 @@ struct LocalShape {
 /// One sequence, queries = keys.
 LocalShape self_shape(int64_t length, int64_t reach_left, int64_t reach_right);
 
-/// A tensor [S, H, rows, width] in the layout of a shape; everything that is not an element is NaN and must stay so.
+/// A tensor [S, heads, rows, width] in the layout of a shape; everything that is not an element is NaN and must stay
+/// so.
 template <class T>
 class LocalTensor {
  public:
   LocalTensor() = default;
-  LocalTensor(const LocalShape& shape, const std::vector<int64_t>& rows, int64_t width);
+  LocalTensor(const LocalShape& shape, int64_t heads, const std::vector<int64_t>& rows, int64_t width);
 
   RowsView<T> view();
   RowsView<const T> const_view() const;
@@ -61,37 +64,47 @@ class LocalTensor {
   std::vector<T> memory_;
 };
 
-template <class T>
+/// q, k, v and their gradients stored as S, out and dout as O.
+template <class S, class O = S>
 struct LocalCase {
+  using T = Computed<S>;
+
   explicit LocalCase(const LocalShape& shape);
 
   LocalShape shape;
   std::vector<int64_t> query_starts, key_starts;
   double scale = 1;
-  LocalTensor<T> q, k, v, dout;
+  LocalTensor<S> q, k, v;
+  LocalTensor<O> dout;
   std::vector<T> table;
   int64_t table_size = 0, table_centre = 0;
-  LocalTensor<T> out, lse, dq, dk, dv;
+  LocalTensor<O> out;
+  LocalTensor<T> lse;
+  LocalTensor<S> dq, dk, dv;
   std::vector<T> dtable;
 
   void forward(const Parallel& parallel = SerialParallel());
   void backward(const Parallel& parallel = SerialParallel());
+  /// Of one sequence and query head.
   LocalReferenceProblem reference(int64_t s, int64_t h) const;
+  int64_t key_heads() const { return shape.key_heads == 0 ? shape.heads : shape.key_heads; }
 
  private:
-  void set_params(kernels::LocalParams<T>& params) const;
+  void set_params(kernels::LocalParams<S>& params) const;
 };
 
-/// Error bounds of one (sequence, head), from the number of operations and the magnitude of the operands (derivation in
-/// local_case.cc).
+/// Error bounds of one (sequence, query head), from the number of operations and the magnitude of the operands
+/// (derivation in local_case.cc), before results are rounded to their storage type. `out_roundoff`: of the type of
+/// `out`; `group`: query heads that read one key head, over which dk and dv are summed.
 struct LocalBounds {
   double out, lse, dq, dk, dv, dtable;
 };
 template <class T>
-LocalBounds local_bounds(const LocalReferenceProblem& problem, const std::vector<double>& dout);
+LocalBounds local_bounds(const LocalReferenceProblem& problem, const std::vector<double>& dout, double out_roundoff = 0,
+                         int64_t group = 1);
 
 /// Runs forward (and backward) and expects every result of every sequence and head within its bound.
-template <class T>
+template <class S, class O = S>
 void expect_matches_reference(const LocalShape& shape, bool backward);
 
 }  // namespace longspan::testing

@@ -37,23 +37,23 @@ void expect_part(const Problem<T>& whole, const Problem<T>& part, int64_t begin)
   }
 }
 
-/// Runs a sequence of `n` rows in the given cuts and compares every row and the last state.
+/// Runs the one sequence of `shape` in the given cuts and compares every row and the last state.
 template <class T>
-void check_cuts(int64_t n, const std::vector<int64_t>& cuts, const Parallel& parallel) {
-  Shape shape{.queries = {n}, .heads = 2, .slots = 5, .width = 7};
+void check_cuts(Shape shape, const std::vector<int64_t>& cuts, const Parallel& parallel) {
+  const int64_t n = shape.queries[0];
   Problem<T> whole(shape);
   whole.forward(parallel);
-  std::vector<double> closed, open;
+  std::vector<double> closed, open, visible;
   int64_t begin = 0;
   for (const int64_t size : cuts) {
     shape.queries = {size};
     shape.first_row = begin;
     shape.count = begin;
     Problem<T> part(shape);
-    if (begin > 0) part.closed = closed, part.open = open;
+    if (begin > 0) part.closed = closed, part.open = open, part.visible = visible;
     part.forward(parallel);
     expect_part(whole, part, begin);
-    closed = part.closed_out, open = part.open_out;
+    closed = part.closed_out, open = part.open_out, visible = part.visible_out;
     begin += size;
     ASSERT_EQ(part.count_out[0], begin);
     if (::testing::Test::HasFailure()) return;
@@ -64,12 +64,27 @@ void check_cuts(int64_t n, const std::vector<int64_t>& cuts, const Parallel& par
 }
 
 TYPED_TEST(MemoryBits, AnyCutIntoCalls) {
-  check_cuts<TypeParam>(300, std::vector<int64_t>(300, 1),
-                        this->serial_);  // one token at a time, over a chunk's border
-  check_cuts<TypeParam>(700, {1, 0, 15, 16, 17, 207, 0, 1, 255, 188}, this->serial_);
-  check_cuts<TypeParam>(700, {256, 256, 188}, this->serial_);
-  ThreadPool pool(3);
-  check_cuts<TypeParam>(6000, {1, 2999, 3000}, pool);  // parts are cut along their length
+  const ThreadPool pool(3);
+  for (const int64_t window : {0, 1, 30, 256, 300})
+    for (const Accumulator accumulator :
+         {Accumulator::float64, Accumulator::float32_compensated, Accumulator::float32}) {
+      SCOPED_TRACE(::testing::Message() << "window " << window << " accumulator " << static_cast<int>(accumulator));
+      Shape shape{.heads = 2,
+                  .slots = 5,
+                  .width = 7,
+                  .feature_heads = 1,
+                  .window = window,
+                  .accumulator = accumulator,
+                  .dropout = {0.2, 7}};
+      shape.queries = {300};
+      // One token at a time, over a chunk's border.
+      check_cuts<TypeParam>(shape, std::vector<int64_t>(300, 1), this->serial_);
+      shape.queries = {700};
+      check_cuts<TypeParam>(shape, {1, 0, 15, 16, 17, 207, 0, 1, 255, 188}, this->serial_);
+      check_cuts<TypeParam>(shape, {256, 256, 188}, this->serial_);
+      shape.queries = {6000};
+      check_cuts<TypeParam>(shape, {1, 2999, 3000}, pool);  // parts are cut along their length
+    }
 }
 
 TYPED_TEST(MemoryBits, TotalLength) {
@@ -84,45 +99,66 @@ TYPED_TEST(MemoryBits, TotalLength) {
   }
 }
 
-template <class T>
-void expect_same_results(const Problem<T>& a, const Problem<T>& b) {
-  for (int64_t s = 0; s < a.sequences(); ++s)
+template <class S, class M>
+void expect_same_results(const Problem<S, M>& a, const Problem<S, M>& b) {
+  for (int64_t s = 0; s < a.sequences(); ++s) {
     for (int64_t h = 0; h < a.shape().heads; ++h) {
-      expect_same(a.rows(a.out, s, h), b.rows(b.out, s, h), "out");
-      expect_same(a.rows(a.dq, s, h), b.rows(b.dq, s, h), "dq");
-      expect_same(a.rows(a.dm, s, h), b.rows(b.dm, s, h), "dm");
+      expect_same(a.rows_of(a.out, s, h), b.rows_of(b.out, s, h), "out");
+      expect_same(a.rows_of(a.dq, s, h), b.rows_of(b.dq, s, h), "dq");
     }
+    for (int64_t g = 0; g < a.features(); ++g) expect_same(a.rows_of(a.dm, s, g), b.rows_of(b.dm, s, g), "dm");
+  }
   expect_same(a.dbasis, b.dbasis, "dbasis");
   if (!a.shape().causal) return;
   expect_same(a.closed_out, b.closed_out, "closed_out");
   expect_same(a.open_out, b.open_out, "open_out");
   expect_same(a.dclosed, b.dclosed, "dclosed");
   expect_same(a.dopen, b.dopen, "dopen");
+  if (a.shape().window == 0) return;
+  expect_same(a.visible_out, b.visible_out, "visible_out");
+  expect_same(a.dvisible, b.dvisible, "dvisible");
 }
 
-TYPED_TEST(MemoryBits, ThreadCount) {
+template <class S, class M = S>
+void check_thread_count() {
   const std::vector<Shape> shapes = {
       {.queries = {7000}, .slots = 5, .width = 7, .count = 77},       // one head: cut along its length
       {.queries = {2200, 2200}, .heads = 8, .slots = 5, .width = 7},  // many: whole sequences
       {.queries = {30, 9000, 2, 900}, .heads = 1, .slots = 5, .width = 7, .packed = true},
       {.queries = {9000}, .sources = {8000}, .heads = 1, .slots = 5, .width = 7, .causal = false},
       {.queries = {2000, 2000}, .heads = 3, .slots = 5, .width = 7, .shared_basis = true},
+      {.queries = {7000}, .slots = 5, .width = 7, .window = 100, .count = 77},
+      {.queries = {7000}, .heads = 2, .slots = 5, .width = 7, .feature_heads = 1, .window = 1000, .dropout = {0.1, 3}},
+      {.queries = {7000},
+       .heads = 2,
+       .slots = 5,
+       .width = 7,
+       .feature_heads = 1,
+       .accumulator = Accumulator::float32_compensated},
   };
+  const SerialParallel serial;
   for (const Shape& shape : shapes) {
-    SCOPED_TRACE(::testing::Message() << "rows " << shape.queries[0] << " heads " << shape.heads);
-    Problem<TypeParam> one(shape);
-    one.forward(this->serial_);
-    one.backward(this->serial_);
+    SCOPED_TRACE(::testing::Message() << "rows " << shape.queries[0] << " heads " << shape.heads << " window "
+                                      << shape.window);
+    Problem<S, M> one(shape);
+    one.forward(serial);
+    one.backward(serial);
     for (const int threads : {2, 3, 7}) {
-      ThreadPool pool(threads);
+      const ThreadPool pool(threads);
       for (int repeat = 0; repeat < 2; ++repeat) {
-        Problem<TypeParam> many(shape);
+        Problem<S, M> many(shape);
         many.forward(pool);
         many.backward(pool);
         expect_same_results(one, many);
       }
     }
   }
+}
+
+TYPED_TEST(MemoryBits, ThreadCount) { check_thread_count<TypeParam>(); }
+TEST(MemoryBitsBFloat16, ThreadCount) {
+  check_thread_count<BFloat16>();
+  check_thread_count<BFloat16, float>();
 }
 
 TYPED_TEST(MemoryBits, AloneInABatchAndInAPack) {

@@ -138,5 +138,94 @@ TEST(MemoryCap, ForwardStaysBelow32BytesForEachElementOfARow) {
   }
 }
 
+/// Bytes that a forward and a backward call of one configuration need beside their operands.
+template <class S, class M>
+int64_t working_set(const MemoryForward<S, M>& options, int64_t n, int64_t heads, const Parallel& workers) {
+  constexpr int64_t slots = 64, width = 64;
+  const int64_t features = options.feature_heads == 0 ? heads : options.feature_heads;
+  std::vector<S> q(n * heads * width, S(0.5f)), out = q, dout = q, dq = q;
+  std::vector<M> m(n * features * width, M(0.25f)), dm = m;
+  std::vector<Computed<S>> basis(slots * width, 0), dbasis(slots * width);
+  for (int64_t i = 0; i < slots; ++i) basis[i * width + i] = 1;
+  const auto set = [&](auto& p) {
+    p.sequences = 1, p.heads = heads, p.feature_heads = features, p.slots = slots, p.width = width;
+    p.causal = options.causal, p.window = options.window, p.dropout = options.dropout;
+    p.queries = p.sources = {nullptr, n};
+    p.q = {q.data(), 0, n * width, width};
+    p.m = {m.data(), 0, n * width, width};
+    p.basis = basis.data();
+  };
+  MemoryForward<S, M> forward;
+  set(forward);
+  forward.accumulator = options.accumulator;
+  forward.out = {out.data(), 0, n * width, width};
+  MemoryBackward<S, M> backward;
+  set(backward);
+  backward.dout = {dout.data(), 0, n * width, width};
+  backward.dq = {dq.data(), 0, n * width, width};
+  backward.dm = {dm.data(), 0, n * width, width};
+  backward.dbasis = dbasis.data();
+  const int64_t before = live_bytes;
+  return peak_during([&] {
+           memory_forward(forward, workers);
+           memory_backward(backward, workers);
+         }) -
+         before;
+}
+
+// Less than half of one float32 tensor of q's size, so that no form copies an operand or widens one.
+template <class S, class M>
+void check_working_sets() {
+  constexpr int64_t n = 32768, heads = 2, cap = n * heads * 64 * int64_t{sizeof(float)} / 2;
+  const ThreadPool pool(2);
+  std::vector<MemoryForward<S, M>> forms(7);
+  forms[1].causal = false;
+  forms[2].window = 100;
+  forms[3].window = 5000;
+  forms[4].feature_heads = 1;
+  forms[5].accumulator = Accumulator::float32_compensated;
+  forms[6].dropout = {0.1, 1};
+  for (std::size_t i = 0; i < forms.size(); ++i) EXPECT_LE(working_set(forms[i], n, heads, pool), cap) << "form " << i;
+}
+
+TEST(MemoryCap, NoFormCopiesAnOperand) {
+  check_working_sets<float, float>();
+  check_working_sets<BFloat16, BFloat16>();
+  check_working_sets<BFloat16, float>();
+}
+
+// bfloat16 operands are widened as tiles are packed: beyond operands and results there is less than a quarter of one
+// operand in float32.
+TEST(MemoryCap, LocalAttentionReadsBFloat16InPlace) {
+  constexpr int64_t n = 65536, width = 64, window = 16;
+  std::vector<BFloat16> x(n * width, BFloat16(0.5f)), out(x), dq(x), dk(x), dv(x);
+  std::vector<float> lse(n);
+  const auto fill = [&](LocalParams<BFloat16>& p) {
+    p.sequences = p.heads = 1;
+    p.width = p.value_width = width;
+    p.queries = p.keys = {nullptr, n};
+    p.reach_left = window - 1;
+    p.q = p.k = p.v = {x.data(), n * width, n * width, width};
+  };
+  const int64_t before = live_bytes;
+  const int64_t peak = peak_during([&] {
+    LocalForward<BFloat16> forward;
+    fill(forward);
+    forward.out = {out.data(), n * width, n * width, width};
+    forward.lse = {lse.data(), n, n, 1};
+    local_forward(forward, SerialParallel());
+    LocalBackward<BFloat16> backward;
+    fill(backward);
+    backward.out = backward.dout = forward.q;
+    backward.lse = {lse.data(), n, n, 1};
+    backward.dq = {dq.data(), n * width, n * width, width};
+    backward.dk = {dk.data(), n * width, n * width, width};
+    backward.dv = {dv.data(), n * width, n * width, width};
+    local_backward(backward, SerialParallel());
+  });
+  EXPECT_LT(peak - before, n * width * int64_t{sizeof(float)} / 4);
+  EXPECT_EQ(static_cast<float>(out.back()), 0.5f);  // it ran
+}
+
 }  // namespace
 }  // namespace longspan::kernels

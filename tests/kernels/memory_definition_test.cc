@@ -185,9 +185,10 @@ TEST(MemoryDefinition, TheMeanDoesNotDriftOverAMillionSteps) {
 /// The reference's gradient of every input against central differences of the reference.
 void check_gradient(MemoryCase c) {
   const int64_t size = c.slots;
-  std::vector<double> dout(c.queries * c.width), dclosed(size), dopen(size);
+  std::vector<double> dout(c.queries * c.width), dclosed(size), dopen(size), dvisible;
   for (std::size_t i = 0; i < dout.size(); ++i) dout[i] = value(kDout, 0, 0, 0, static_cast<int64_t>(i));
   for (int64_t i = 0; i < size; ++i) dclosed[i] = value(kDclosed, 0, 0, 0, i), dopen[i] = value(kDopen, 0, 0, 0, i);
+  for (int64_t i = 0; i < size && c.window > 0; ++i) dvisible.push_back(value(kDvisible, 0, 0, 0, i));
   double magnitude = 0;
   const auto loss = [&] {
     const auto result = memory_reference(c);
@@ -198,9 +199,11 @@ void check_gradient(MemoryCase c) {
     };
     add(result.out, dout);
     if (c.causal) add(result.closed, dclosed), add(result.open, dopen);
+    if (c.window > 0) add(result.visible, dvisible);
     return sum;
   };
-  const auto grad = c.causal ? memory_reference_backward(c, dout, dclosed, dopen) : memory_reference_backward(c, dout);
+  const auto grad =
+      c.causal ? memory_reference_backward(c, dout, dclosed, dopen, dvisible) : memory_reference_backward(c, dout);
   const auto check = [&](const char* name, std::vector<double>& x, const std::vector<double>& expected) {
     ASSERT_EQ(x.size(), expected.size()) << name;
     // Cubic truncation h^2 f'''/6, with third derivatives of a few hundred at most here, and the rounding of the
@@ -224,6 +227,7 @@ void check_gradient(MemoryCase c) {
     check("closed", c.closed, grad.closed);
     check("open", c.open, grad.open);
   }
+  if (c.window > 0) check("visible", c.visible, grad.visible);
 }
 
 TEST(MemoryReference, GradientsAgainstCentralDifferences) {
@@ -234,7 +238,14 @@ TEST(MemoryReference, GradientsAgainstCentralDifferences) {
     for (int64_t i = 0; i < 3; ++i) {
       c.closed.push_back(static_cast<double>(count) * value(kClosed, 0, 0, 0, i));
       c.open.push_back(static_cast<double>(count % 256) * value(kOpen, 0, 0, 0, i));
+      c.visible.push_back(value(kVisible, 0, 0, 0, i));
     }
+    check_gradient(c);
+    for (const int64_t window : {1, 2, 4, 9}) {
+      c.window = window;
+      check_gradient(c);
+    }
+    c.dropout = {0.4, 5};
     check_gradient(c);
   }
   MemoryCase full = orthonormal_case(5, 3, 4, false);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "longspan/base/bfloat16.h"
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/testing/compare.h"
 #include "longspan/testing/reference/memory_reference.h"
@@ -20,7 +21,7 @@ enum class Layout {
   misaligned,   ///< dense, one element off every alignment, rows d + 3 apart
 };
 
-enum TensorId { kQ, kM, kBasis, kDout, kClosed, kOpen, kDclosed, kDopen };
+enum TensorId { kQ, kM, kBasis, kDout, kClosed, kOpen, kDclosed, kDopen, kVisible, kDvisible };
 
 /// Uniform in [-1.7, 1.7] (variance 1), plus a mean for the memory features so that running means do not vanish.
 inline double value(TensorId tensor, int64_t s, int64_t h, int64_t t, int64_t c) {
@@ -35,6 +36,16 @@ inline double value(TensorId tensor, int64_t s, int64_t h, int64_t t, int64_t c)
   return (2 * unit - 1) * 1.7 + (tensor == kM ? 0.5 : 0.0);
 }
 
+/// Rounded to storage, and back.
+template <class T>
+T stored(double x) {
+  return static_cast<T>(static_cast<Computed<T>>(x));
+}
+template <class T>
+double loaded(T x) {
+  return static_cast<Computed<T>>(x);
+}
+
 /// A [S, H, N, d] tensor, or [H, total rows, d] under packing, in one of the layouts; NaN where nothing was written.
 template <class T>
 struct Tensor {
@@ -44,7 +55,7 @@ struct Tensor {
     const int64_t n = rows.starts ? rows.starts[sequences] : rows.rows;
     const int64_t row = layout == Layout::misaligned ? width + 3 : width;
     const int64_t offset = layout == Layout::misaligned ? 1 : 0;
-    storage.assign(outer * heads * n * row + offset, std::nan(""));
+    storage.assign(outer * heads * n * row + offset, stored<T>(std::nan("")));
     view.data = storage.data() + offset;
     view.sequence_stride = heads * n * row;
     view.head_stride = layout == Layout::interleaved ? row : n * row;
@@ -62,7 +73,11 @@ struct Shape {
   std::vector<int64_t> queries = {};  ///< rows of each sequence
   std::vector<int64_t> sources = {};  ///< empty: the same (and the only choice when causal)
   int64_t heads = 1, slots = 4, width = 4;
+  int64_t feature_heads = 0;  ///< 0: heads
   bool causal = true;
+  int64_t window = 0;
+  Accumulator accumulator = Accumulator::float64;
+  Dropout dropout = {};
   bool packed = false;  ///< else all sequences have the rows of the first
   bool shared_basis = false;
   Layout layout = Layout::dense;
@@ -72,8 +87,11 @@ struct Shape {
   int64_t first_row = 0;                       ///< name of each sequence's first row
 };
 
-template <class T>
+/// q as S and m as M in memory.
+template <class S, class M = S>
 class Problem {
+  using T = Computed<S>;
+
  public:
   explicit Problem(Shape shape) : shape_(std::move(shape)) {
     if (shape_.sources.empty()) shape_.sources = shape_.queries;
@@ -82,11 +100,9 @@ class Problem {
     source_starts_ = starts(shape_.sources);
     queries_ = {shape_.packed ? query_starts_.data() : nullptr, shape_.queries.empty() ? 0 : shape_.queries[0]};
     sources_ = {shape_.packed ? source_starts_.data() : nullptr, shape_.sources.empty() ? 0 : shape_.sources[0]};
-    const auto tensor = [&](const Segments& rows) {
-      return Tensor<T>(rows, sequences, shape_.heads, shape_.width, shape_.layout);
-    };
-    q = tensor(queries_), dout = tensor(queries_), out = tensor(queries_), dq = tensor(queries_);
-    m = tensor(sources_), dm = tensor(sources_);
+    for (Tensor<S>* x : {&q, &dout, &out, &dq})
+      *x = Tensor<S>(queries_, sequences, shape_.heads, shape_.width, shape_.layout);
+    for (Tensor<M>* x : {&m, &dm}) *x = Tensor<M>(sources_, sequences, features(), shape_.width, shape_.layout);
     fill(q, kQ, shape_.queries);
     fill(dout, kDout, shape_.queries);
     fill(m, kM, shape_.sources);
@@ -101,35 +117,42 @@ class Problem {
     dbasis.assign(basis.size(), std::nan(""));
     const double closed_count = static_cast<double>(shape_.count / kMemoryChunk * kMemoryChunk);
     const double open_count = static_cast<double>(shape_.count) - closed_count;
-    fill_state(closed, kClosed, closed_count);
-    fill_state(open, kOpen, open_count);
+    fill_sums(closed, kClosed, closed_count);
+    fill_sums(open, kOpen, open_count);
+    fill_state(visible, kVisible, 1);
     fill_state(dclosed_out, kDclosed, 1);
     fill_state(dopen_out, kDopen, 1);
+    fill_state(dvisible_out, kDvisible, 1);
     count.assign(sequences, shape_.count);
-    closed_out.assign(closed.size(), std::nan("")), open_out = dclosed = dopen = closed_out;
+    closed_out.assign(closed.size(), std::nan("")), open_out = closed_out;
+    visible_out.assign(visible.size(), std::nan("")), dclosed = dopen = dvisible = visible_out;
     count_out.assign(sequences, -1);
   }
   Problem(const Problem&) = delete;
 
   void forward(const Parallel& parallel) {
-    MemoryForward<T> p;
+    MemoryForward<S, M> p;
     set(p);
+    p.accumulator = shape_.accumulator;
     p.out = out.view;
-    if (shape_.causal) p.state_out = {closed_out.data(), open_out.data(), count_out.data()};
+    if (shape_.causal && shape_.count > 0) p.state.closed = closed.data(), p.state.open = open.data();
+    if (shape_.causal) p.state_out = {closed_out.data(), open_out.data(), count_out.data(), nullptr};
+    if (shape_.window > 0) p.state_out.visible = visible_out.data();
     memory_forward(p, parallel);
   }
   void backward(const Parallel& parallel, bool with_state_gradient = true) {
-    MemoryBackward<T> p;
+    MemoryBackward<S, M> p;
     set(p);
+    const std::vector<double> closed_values = values(closed), open_values = values(open);
+    if (shape_.causal && shape_.count > 0) p.state.closed = closed_values.data(), p.state.open = open_values.data();
     p.dout = dout.input();
     p.dq = dq.view;
     p.dm = dm.view;
     p.dbasis = dbasis.data();
     if (shape_.causal && with_state_gradient) {
-      p.dclosed_out = dclosed_out.data();
-      p.dopen_out = dopen_out.data();
-      p.dclosed = dclosed.data();
-      p.dopen = dopen.data();
+      p.dstate_out = {dclosed_out.data(), dopen_out.data(), nullptr, nullptr};
+      p.dstate = {dclosed.data(), dopen.data(), nullptr, nullptr};
+      if (shape_.window > 0) p.dstate_out.visible = dvisible_out.data(), p.dstate.visible = dvisible.data();
     }
     memory_backward(p, parallel);
   }
@@ -138,26 +161,29 @@ class Problem {
   testing::MemoryCase reference_case(int64_t s, int64_t h) const {
     testing::MemoryCase c;
     c.slots = shape_.slots, c.width = shape_.width, c.scale = shape_.scale, c.causal = shape_.causal;
+    c.window = shape_.window, c.dropout = shape_.dropout, c.sequence = s, c.head = h;
     c.queries = queries_.size(s), c.sources = sources_.size(s);
-    c.q = rows_of(q, s, h), c.m = rows_of(m, s, h);
+    c.q = rows_of(q, s, h), c.m = rows_of(m, s, h / group());
     const T* b = basis.data() + (shape_.shared_basis ? 0 : h) * shape_.slots * shape_.width;
     c.basis.assign(b, b + shape_.slots * shape_.width);
     if (shape_.causal && shape_.count > 0) {
       c.count = shape_.count;
-      c.closed = state_row(closed, s, h);
-      c.open = state_row(open, s, h);
+      c.closed = state_row(values(closed), s, h);
+      c.open = state_row(values(open), s, h);
+      c.visible = state_row(visible, s, h);
     }
     return c;
   }
-  std::vector<double> rows_of(const Tensor<T>& x, int64_t s, int64_t h) const {
+  template <class X>
+  std::vector<double> rows_of(const Tensor<X>& x, int64_t s, int64_t h) const {
     std::vector<double> out;
-    for (int64_t t = 0; t < x.segments.size(s); ++t)
-      out.insert(out.end(), x.row(s, h, t), x.row(s, h, t) + shape_.width);
+    for (const X value : rows(x, s, h)) out.push_back(loaded(value));
     return out;
   }
   /// The rows of one sequence and head, contiguous.
-  std::vector<T> rows(const Tensor<T>& x, int64_t s, int64_t h) const {
-    std::vector<T> out;
+  template <class X>
+  std::vector<X> rows(const Tensor<X>& x, int64_t s, int64_t h) const {
+    std::vector<X> out;
     for (int64_t t = 0; t < x.segments.size(s); ++t)
       out.insert(out.end(), x.row(s, h, t), x.row(s, h, t) + shape_.width);
     return out;
@@ -166,12 +192,24 @@ class Problem {
     const auto begin = x.begin() + (s * shape_.heads + h) * shape_.slots;
     return {begin, begin + shape_.slots};
   }
+  /// Sums without their corrections, [S, H, r].
+  std::vector<double> values(const std::vector<double>& sums) const {
+    if (words(shape_.accumulator) == 1) return sums;
+    std::vector<double> out;
+    for (std::size_t row = 0; row < sums.size(); row += 2 * shape_.slots)
+      for (int64_t i = 0; i < shape_.slots; ++i) out.push_back(sums[row + i] + sums[row + shape_.slots + i]);
+    return out;
+  }
   const Shape& shape() const { return shape_; }
+  int64_t features() const { return shape_.feature_heads == 0 ? shape_.heads : shape_.feature_heads; }
+  int64_t group() const { return shape_.heads / features(); }
   int64_t sequences() const { return static_cast<int64_t>(shape_.queries.size()); }
 
-  Tensor<T> q, m, dout, out, dq, dm;
+  Tensor<S> q, dout, out, dq;
+  Tensor<M> m, dm;
   std::vector<T> basis, dbasis;
-  std::vector<double> closed, open, closed_out, open_out, dclosed, dopen, dclosed_out, dopen_out;
+  std::vector<double> closed, open, visible, closed_out, open_out, visible_out;
+  std::vector<double> dclosed, dopen, dvisible, dclosed_out, dopen_out, dvisible_out;
   std::vector<int64_t> count, count_out;
 
  private:
@@ -180,13 +218,14 @@ class Problem {
     std::partial_sum(sizes.begin(), sizes.end(), out.begin() + 1);
     return out;
   }
-  void fill(Tensor<T>& x, TensorId id, const std::vector<int64_t>& sizes) {
+  template <class X>
+  void fill(Tensor<X>& x, TensorId id, const std::vector<int64_t>& sizes) {
     for (int64_t s = 0; s < static_cast<int64_t>(sizes.size()); ++s)
-      for (int64_t h = 0; h < shape_.heads; ++h)
+      for (int64_t h = 0; h < (id == kM ? features() : shape_.heads); ++h)
         for (int64_t t = 0; t < x.segments.size(s); ++t)
           for (int64_t c = 0; c < shape_.width; ++c)
             x.row(s, h, t)[c] =
-                static_cast<T>(value(id, shape_.first_sequence + s, shape_.first_head + h, shape_.first_row + t, c));
+                stored<X>(value(id, shape_.first_sequence + s, shape_.first_head + h, shape_.first_row + t, c));
   }
   void fill_state(std::vector<double>& x, TensorId id, double factor) {
     x.resize(sequences() * shape_.heads * shape_.slots);
@@ -196,15 +235,30 @@ class Problem {
           x[(s * shape_.heads + h) * shape_.slots + i] =
               factor * value(id, shape_.first_sequence + s, shape_.first_head + h, 0, i);
   }
-  void set(MemoryParams<T>& p) {
+  /// The same in the accumulator's numbers; corrections are small ones.
+  void fill_sums(std::vector<double>& x, TensorId id, double factor) {
+    fill_state(x, id, factor);
+    if (shape_.accumulator == Accumulator::float64) return;
+    for (double& sum : x) sum = static_cast<float>(sum);
+    if (shape_.accumulator == Accumulator::float32) return;
+    std::vector<double> pairs;
+    for (std::size_t row = 0; row < x.size(); row += shape_.slots) {
+      for (int64_t i = 0; i < shape_.slots; ++i) pairs.push_back(x[row + i]);
+      for (int64_t i = 0; i < shape_.slots; ++i) pairs.push_back(static_cast<float>(x[row + i] * 0x1p-26));
+    }
+    x = pairs;
+  }
+  void set(MemoryParams<S, M>& p) {
     p.sequences = sequences();
-    p.heads = shape_.heads, p.slots = shape_.slots, p.width = shape_.width;
-    p.causal = shape_.causal, p.scale = shape_.scale;
+    p.heads = shape_.heads, p.slots = shape_.slots, p.width = shape_.width, p.feature_heads = shape_.feature_heads;
+    p.causal = shape_.causal, p.window = shape_.window, p.scale = shape_.scale, p.dropout = shape_.dropout;
     p.queries = queries_, p.sources = sources_;
     p.q = q.input(), p.m = m.input();
     p.basis = basis.data();
     p.basis_head_stride = shape_.shared_basis ? 0 : shape_.slots * shape_.width;
-    if (shape_.causal && shape_.count > 0) p.state = {closed.data(), open.data(), count.data()};
+    if (!shape_.causal || shape_.count == 0) return;
+    p.state.count = count.data();
+    if (shape_.window > 0) p.state.visible = visible.data();
   }
 
   Shape shape_;
@@ -215,13 +269,15 @@ class Problem {
 /// First-order error bounds of the kernels for one case, from the magnitudes of its data (derivation beside each line).
 /// Twice over: for the terms of second order, and because the reference rounds too.
 struct Bounds {
-  double out = 0, sums = 0, q = 0, m = 0, basis = 0, state = 0;
+  double out = 0, sums = 0, visible = 0, q = 0, m = 0, basis = 0, state = 0;
 };
+/// Computed in T. `dstate`: the gradients of the state after the last row.
 template <class T>
-Bounds error_bounds(const testing::MemoryCase& c, const std::vector<double>& dout, const std::vector<double>& dsums);
+Bounds error_bounds(const testing::MemoryCase& c, const std::vector<double>& dout, const std::vector<double>& dstate,
+                    Accumulator accumulator = Accumulator::float64);
 
 /// Kernel outputs, and gradients where `gradients`, of every sequence and head against the reference.
-template <class T>
-void expect_matches_reference(Problem<T>& problem, const Parallel& parallel, bool gradients);
+template <class S, class M>
+void expect_matches_reference(Problem<S, M>& problem, const Parallel& parallel, bool gradients);
 
 }  // namespace longspan::kernels::memory_test

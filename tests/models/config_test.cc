@@ -55,6 +55,10 @@ TEST(Config, RangesAndKinds) {
   EXPECT_EQ(message(R"({"layers": 0})"), "model: layers must be an integer from 1 to 1024, got 0");
   EXPECT_EQ(message(R"({"width": 30, "heads": 4})"),
             "model: width must be a multiple of heads, got width 30 and heads 4");
+  EXPECT_EQ(message(R"({"heads": 4, "kv_heads": 3})"),
+            "model: kv_heads must be 0 or a divisor of heads, got kv_heads 3 and heads 4");
+  EXPECT_EQ(message(R"({"width": 12, "heads": 4, "positions": "rotary"})"),
+            "model: rotary positions need an even width per head, got 3");
   EXPECT_EQ(message(R"({"shape": "bert"})"), "model: shape must be one of gpt2, llama, got bert");
   EXPECT_NE(message(R"([1])"), "");
   EXPECT_NE(message(R"({"width": "wide"})"), "");

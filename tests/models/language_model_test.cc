@@ -118,17 +118,17 @@ TEST_P(LanguageModels, EveryParameterIsInOneGroupAndIsTrained) {
   EXPECT_EQ(seen.size(), model->parameters().size());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LanguageModels,
-                         ::testing::Values(Case{"lavo", Shape::gpt2, Positions::none},
-                                           Case{"lavo", Shape::llama, Positions::sinusoidal},
-                                           Case{"local", Shape::gpt2, Positions::learned},
-                                           Case{"local", Shape::llama, Positions::none},
-                                           Case{"softmax", Shape::gpt2, Positions::sinusoidal},
-                                           Case{"softmax", Shape::llama, Positions::learned}),
-                         [](const auto& info) {
-                           return str_cat(info.param.attention, info.param.shape == Shape::gpt2 ? "_gpt2_" : "_llama_",
-                                          static_cast<int>(info.param.positions));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, LanguageModels,
+    ::testing::Values(Case{"lavo", Shape::gpt2, Positions::none}, Case{"lavo", Shape::llama, Positions::sinusoidal},
+                      Case{"local", Shape::gpt2, Positions::learned}, Case{"local", Shape::llama, Positions::none},
+                      Case{"softmax", Shape::gpt2, Positions::sinusoidal},
+                      Case{"softmax", Shape::llama, Positions::learned}, Case{"lavo", Shape::llama, Positions::rotary},
+                      Case{"local", Shape::gpt2, Positions::rotary}, Case{"softmax", Shape::llama, Positions::rotary}),
+    [](const auto& info) {
+      return str_cat(info.param.attention, info.param.shape == Shape::gpt2 ? "_gpt2_" : "_llama_",
+                     static_cast<int>(info.param.positions));
+    });
 
 TEST(LanguageModel, ParameterCountOfTheSpecification) {
   // Layer of width E with biases: 4 (E^2 + E) attention, 2 E F + F + E feed-forward, 4 E norms; a final norm; tied
@@ -146,6 +146,78 @@ TEST(LanguageModel, ParameterCountOfTheSpecification) {
   // LAVO adds h r d numbers for the basis and h (2w - 1) for the position table.
   config = small_config("lavo");
   EXPECT_EQ(LanguageModel(config).parameter_count(), 2 * (gpt2 + 2 * 4 * 8 + 2 * 5) + 2 * e + v * e);
+}
+
+// Everything that a basis or a scale is made of trains without weight decay, position tables faster.
+TEST(LanguageModel, ParameterGroupsKnowTheParametersOfLavo) {
+  for (const char* mode : {"qr", "cayley", "householder", "soft", "free"}) {
+    ModelConfig config = small_config();
+    config.attention_options["basis_mode"] = std::string(mode);
+    config.attention_options["score_scale"] = std::string("learned");
+    const auto model = small_model(config);
+    std::set<std::string> own;
+    for (const auto& group : model->parameter_groups(7))
+      for (const auto& [name, parameter] : group.parameters) {
+        const std::string last = name.substr(name.rfind('.') + 1);
+        if (last.starts_with("basis") || last == "log_scale") {
+          EXPECT_EQ(group.name, "no_decay") << name;
+          own.insert(last);
+        }
+        if (last == "position_table") {
+          EXPECT_EQ(group.name, "epe");
+        }
+      }
+    EXPECT_EQ(own.size(), 2u) << mode;
+  }
+}
+
+TEST(LanguageModel, AddsTheAuxiliaryLossesOfItsLayers) {
+  EXPECT_FALSE(small_model(small_config())->auxiliary_loss().defined());
+  ModelConfig config = small_config();
+  config.attention_options["basis_mode"] = std::string("soft");
+  const auto model = small_model(config);
+  {
+    torch::NoGradGuard no_grad;
+    model->named_parameters()["blocks.0.attention.basis"].mul_(2);
+    model->named_parameters()["blocks.1.attention.basis"].mul_(3);
+  }
+  // Per layer 2 heads of 4 rows whose squared norm is 4 (9) instead of 1; rows of a float32 start are orthonormal to
+  // some 2^-24.
+  const double expected = 1e-3 * 2 * 4 * (3 * 3 + 8 * 8);
+  EXPECT_NEAR(model->auxiliary_loss().item<double>(), expected, expected * 64 * 0x1p-24);
+}
+
+TEST(LanguageModel, GroupedHeadsHaveNarrowerKeysAndValues) {
+  for (const char* attention : {"lavo", "local", "softmax"}) {
+    ModelConfig config = small_config(attention);
+    config.heads = 4;
+    config.kv_heads = 2;
+    const auto model = small_model(config);
+    const auto weights = model->weights();
+    EXPECT_EQ(weights.at("blocks.0.attention.k.weight").sizes(), at::IntArrayRef({8, 16}));
+    EXPECT_EQ(weights.at("blocks.0.attention.v.weight").sizes(), at::IntArrayRef({8, 16}));
+    EXPECT_EQ(weights.at("blocks.0.attention.q.weight").sizes(), at::IntArrayRef({16, 16}));
+    const at::Tensor tokens = random_tokens(2, 12), whole = model->hidden(tokens);
+    ModelState state = model->begin(2);
+    const at::Tensor pieces =
+        torch::cat({model->extend(state, tokens.narrow(1, 0, 5)), model->extend(state, tokens.narrow(1, 5, 7))}, 1);
+    EXPECT_CLOSE(pieces, whole, hidden_bound(config, 12, whole.abs().max().item<double>()));
+  }
+}
+
+TEST(LanguageModel, ShowsTheInsideOfEveryLayer) {
+  const auto model = small_model(small_config());
+  const auto seen = model->inspect(random_tokens(2, 9));
+  ASSERT_EQ(seen.size(), 2u);
+  for (const auto& layer : seen) {
+    EXPECT_EQ(layer.at("local_weights").sizes(), at::IntArrayRef({2, 2, 9, 3}));
+    EXPECT_EQ(layer.at("slots").sizes(), at::IntArrayRef({2, 2, 9, 4}));
+    EXPECT_EQ(layer.at("reading").sizes(), at::IntArrayRef({2, 2, 9, 4}));
+    EXPECT_EQ(layer.at("basis").sizes(), at::IntArrayRef({2, 4, 8}));
+    EXPECT_CLOSE(layer.at("reading").sum(-1), torch::ones({2, 2, 9}, torch::kDouble), testing::sum_bound<double>(4));
+  }
+  EXPECT_EQ(error_of([] { small_model(small_config("softmax"))->inspect(random_tokens(1, 3)); }),
+            "softmax: the method has nothing to show of its inside");
 }
 
 TEST(LanguageModel, InitialValues) {

@@ -1,8 +1,5 @@
 #include "longspan/nn/lavo.h"
 
-#include <torch/optim/sgd.h>
-
-#include "longspan/nn/lavo_basis.h"
 #include "support.h"
 
 namespace longspan::nn {
@@ -20,10 +17,6 @@ void set(Attention& module, const std::string& name, const at::Tensor& value) {
 
 at::Tensor basis_of(const Attention& module) { return module.named_parameters()["basis"].detach(); }
 
-at::Tensor identity_defect(const at::Tensor& basis, double gain) {
-  return at::matmul(basis, basis.transpose(-1, -2)) - at::eye(basis.size(-2), basis.options()) * gain * gain;
-}
-
 /// q, k, v [2, 2, n, 8].
 std::vector<at::Tensor> operands(int64_t n) {
   return {normal({2, 2, n, 8}, 1), normal({2, 2, n, 8}, 2), normal({2, 2, n, 8}, 3)};
@@ -35,16 +28,28 @@ constexpr double kBound = 200 * 16 * 64 * 1.2e-16;
 TEST(Lavo, GivesTheGoldenValues) {
   const at::Tensor q = head(waves(6, 2, 0.7, 1.3, 0.5)), k = head(waves(6, 2, 0.3, -0.8, 0.2)),
                    v = head(waves(6, 2, 1.1, 0.6, -0.4));
-  const auto check = [&](Pattern pattern, std::initializer_list<double> golden) {
-    const auto module = make("lavo", pattern, {{"r", int64_t{2}}, {"w", int64_t{3}}}, kGoldenSizes);
-    set(*module, "basis",
-        at::tensor({std::cos(.3), std::sin(.3), -std::sin(.3), std::cos(.3)}, float64()).view({1, 2, 2}));
+  const auto check = [&](Pattern pattern, FieldValues options, std::initializer_list<double> golden) {
+    options.insert({{"r", int64_t{2}}, {"w", int64_t{3}}});
+    const auto module = make("lavo", pattern, options, kGoldenSizes);
+    if (module->named_parameters().contains("basis"))
+      set(*module, "basis",
+          at::tensor({std::cos(.3), std::sin(.3), -std::sin(.3), std::cos(.3)}, float64()).view({1, 2, 2}));
     set(*module, "position_table", at::tensor({.05, -.1, .2, .15, -.25}, float64()).view({1, 5}));
     EXPECT_TRUE(close(module->attend(q, k, v), head(at::tensor(golden, float64()).view({6, 2})), 1e-9));
   };
-  check(Pattern::causal_self, {-0.2798912964, 0.1713341312, 0.1236670843, 0.4599106618, 0.3046065017, 0.4225978576,
-                               0.3834536418, 0.3117653422, 0.1810535122, 0.0227386176, -0.1780589422, -0.2459015965});
-  check(Pattern::noncausal_self,
+  check(Pattern::causal_self, {{"combine", "local"}},
+        {-0.3894183423, 0.1986693308, 0.2777000446, 0.6923357707, 0.5054287070, 0.6256752791, 0.5939196679,
+         0.4096138303, 0.2307683026, -0.1303786452, -0.4176031578, -0.5940714004});
+  check(Pattern::causal_self, {},
+        {-0.2798912964, 0.1713341312, 0.1236670843, 0.4599106618, 0.3046065017, 0.4225978576, 0.3834536418,
+         0.3117653422, 0.1810535122, 0.0227386176, -0.1780589422, -0.2459015965});
+  check(Pattern::causal_self, {{"memory_update", "window"}},
+        {-0.1947091712, 0.0993346654, 0.1388500223, 0.3461678854, 0.2527143535, 0.3128376395, 0.3510370636,
+         0.3126629463, 0.1618317641, 0.0493155299, -0.1766033786, -0.1701132128});
+  check(Pattern::causal_self, {{"memory_update", "window"}, {"history_attention", "block_bidirectional"}},
+        {-0.1947091712, 0.0993346654, 0.1388500223, 0.3461678854, 0.2527143535, 0.3128376395, 0.4812381849,
+         0.3501551696, 0.2558686197, 0.0937944514, -0.1187179555, -0.1223592846});
+  check(Pattern::noncausal_self, {},
         {0.2612684517, 0.3340910878, 0.2848168038, 0.2126761286, 0.1402453282, 0.0508249730, 0.0986297827, 0.0126304023,
          0.0329604288, -0.0951838788, -0.1759649663, -0.2849933857});
 }
@@ -55,53 +60,6 @@ TEST(Lavo, ProjectsAroundTheOperators) {
   const at::Tensor x = normal({2, 11, 16}, 1), heads = x.view({2, 11, 2, 8}).transpose(1, 2);
   const at::Tensor expected = module->attend(heads, heads, heads).transpose(1, 2).reshape({2, 11, 16});
   EXPECT_TRUE(close(module->forward(x), expected, layer_bound(*module, x, 3)));
-}
-
-TEST(Lavo, BasisStartsOrthogonalAndStaysSo) {
-  const auto dtype = torch::get_default_dtype();
-  torch::set_default_dtype(at::scalarTypeToTypeMeta(at::kDouble));
-  torch::manual_seed(1);
-  const at::Tensor basis = make_basis(3, 5, 8, 1.5);
-  torch::set_default_dtype(dtype);
-  EXPECT_TRUE(close(identity_defect(basis, 1.5), at::zeros({3, 5, 5}), 1e-14));
-  EXPECT_FALSE(basis[0].equal(basis[1])) << "every head has a seed of its own";
-
-  for (const auto& [type, bound] : {std::pair{at::kDouble, 1e-12}, std::pair{at::kFloat, 1e-6}}) {
-    const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{6}}, {"w", int64_t{3}}}, kSizes);
-    module->to(type);
-    at::Tensor trained = module->named_parameters()["basis"];
-    torch::optim::SGD sgd(module->parameters(), 0.3);
-    const at::Tensor x = normal({2, 9, 16}, 1).to(type);
-    const at::Tensor start = trained.detach().clone();
-    for (int step = 0; step < 100; ++step) {
-      sgd.zero_grad();
-      (module->forward(x) - 1).square().mean().backward();
-      sgd.step();
-      module->after_step();
-    }
-    EXPECT_GT((trained.detach() - start).abs().max().item<double>(), 1e-3) << "the basis is trained";
-    EXPECT_TRUE(close(identity_defect(trained.detach().to(at::kDouble), 1.0), at::zeros({2, 6, 6}), bound));
-  }
-}
-
-TEST(Lavo, RetractionLeavesAnOrthogonalBasisAlone) {
-  at::Tensor basis = make_basis(2, 4, 8, 2.0).to(at::kDouble);
-  retract_basis(basis, 2.0);
-  const at::Tensor before = basis.clone();
-  retract_basis(basis, 2.0);
-  EXPECT_TRUE(close(basis, before, 2.0 * 8 * 16 * testing::unit_roundoff<double>()));
-}
-
-TEST(Lavo, ModesDecideWhatIsTrained) {
-  const auto mode = [](const char* name) {
-    return make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}, {"basis_mode", name}}, kSizes);
-  };
-  EXPECT_FALSE(mode("frozen")->named_parameters().contains("basis"));
-  EXPECT_TRUE(mode("frozen")->named_buffers().contains("basis"));
-  const auto free = mode("free");
-  set(*free, "basis", at::ones({2, 4, 8}));
-  free->after_step();
-  EXPECT_TRUE(basis_of(*free).eq(1).all().item<bool>());
 }
 
 TEST(Lavo, RefusesMoreSlotsThanTheHeadIsWide) {
@@ -245,8 +203,29 @@ TEST(Lavo, AblationsChangeTheMemoryAlone) {
   EXPECT_TRUE(mean->attend(q, k, v).equal(plain));
   expect_input_error(
       [&] { mean->ablate("memory", "half"); },
-      "lavo: ablation must be one of memory=none, memory=zero, memory=mean, memory=swap, got memory=half");
-  expect_input_error([&] { local->ablate("memory", "zero"); }, "lavo: nothing can be ablated, got memory=zero");
+      "lavo: ablation must be one of memory=none, memory=zero, memory=mean, memory=swap, local=none, local=zero, "
+      "head=none, head=0, head=1, got memory=half");
+  expect_input_error(
+      [&] { local->ablate("memory", "zero"); },
+      "lavo: ablation must be one of local=none, local=zero, head=none, head=0, head=1, got memory=zero");
+}
+
+TEST(Lavo, SwitchesOffTheLocalBranchAndHeads) {
+  const auto module = make("lavo", Pattern::causal_self, {{"r", int64_t{4}}, {"w", int64_t{3}}}, kSizes);
+  const auto in = operands(9);
+  const auto run = [&] { return module->attend(in[0], in[1], in[2]).detach(); };
+  const at::Tensor plain = run();
+  module->ablate("memory", "zero");
+  const at::Tensor half_local = run();
+  module->ablate("memory", "none");
+  module->ablate("local", "zero");
+  EXPECT_TRUE(close(run(), plain - half_local, kBound)) << "the memory still reads what local attention aggregates";
+  module->ablate("local", "none");
+  module->ablate("head", "1");
+  EXPECT_TRUE(run().select(1, 1).eq(0).all().item<bool>());
+  EXPECT_TRUE(run().select(1, 0).equal(plain.select(1, 0)));
+  module->ablate("head", "none");
+  EXPECT_TRUE(run().equal(plain));
 }
 
 TEST(Lavo, CostIsThatOfTheSpecification) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -27,6 +28,7 @@ inline AttentionPtr make(const std::string& name, Pattern pattern, const FieldVa
   AttentionPtr module = make_attention(name, pattern, sizes, options);
   module->to(torch::kDouble);
   module->after_step();
+  module->eval();
   return module;
 }
 
@@ -58,9 +60,13 @@ inline double growth(const Attention& module, const std::string& name) {
 inline double layer_bound(const Attention& module, const at::Tensor& x, int64_t keys) {
   const double width = static_cast<double>(module.sizes().head_width());
   const double size = std::max(1.0, x.nan_to_num(0, 0, 0).abs().max().item<double>());
-  const double q = size * growth(module, "q"), k = size * growth(module, "k"), v = size * growth(module, "v");
+  // Features come from values, keys, a projection of their own or the input.
+  const double q = size * growth(module, "q"), k = size * growth(module, "k");
+  const double v = std::max({size, size * growth(module, "v"), size * growth(module, "memory"), k});
   const double out = std::sqrt(width) * v * growth(module, "out");
-  const double terms = testing::sum_bound<double>(2 * module.sizes().width + 2 * module.sizes().head_width() + keys);
+  const int64_t length = 2 * module.sizes().width + 2 * module.sizes().head_width() + keys;
+  const double terms =
+      module.properties().float32_sums ? testing::sum_bound<float>(length) : testing::sum_bound<double>(length);
   return out * terms * (1 + 2 * width * q * (k + v));
 }
 

@@ -22,7 +22,7 @@ class BackendLogTest : public ::testing::Test {
 
   void attend(at::ScalarType dtype, const char* backend) {
     const at::Tensor q = at::zeros({1, 2, 3, 4}, at::TensorOptions().dtype(dtype)).requires_grad_(true);
-    local_attention(q, q, q, std::nullopt, 1, 0, std::nullopt, std::nullopt, std::nullopt, backend).sum().backward();
+    local_attention(q, q, q, std::nullopt, {.reach_left = 1, .backend = backend}).sum().backward();
   }
 
   std::vector<std::string> lines;
@@ -32,14 +32,17 @@ TEST_F(BackendLogTest, OneLineForEachForwardPass) {
   attend(at::kFloat, "auto");
   attend(at::kDouble, "kernel");
   attend(at::kBFloat16, "auto");
+  attend(at::kHalf, "auto");
   attend(at::kFloat, "reference");
   {
     const at::NoGradGuard no_grad;
-    local_attention(at::zeros({1, 2, 3, 4}), at::zeros({1, 2, 3, 4}), at::zeros({1, 2, 3, 4}), std::nullopt, 1, 0);
+    local_attention(at::zeros({1, 2, 3, 4}), at::zeros({1, 2, 3, 4}), at::zeros({1, 2, 3, 4}), std::nullopt,
+                    {.reach_left = 1});
   }
   EXPECT_EQ(lines, (std::vector<std::string>{"local_attention: kernel: there is a kernel for float32 on cpu",
                                              "local_attention: kernel: asked for",
-                                             "local_attention: reference: there is no kernel for bfloat16 on cpu",
+                                             "local_attention: kernel: there is a kernel for bfloat16 on cpu",
+                                             "local_attention: reference: there is no kernel for float16 on cpu",
                                              "local_attention: reference: asked for",
                                              "local_attention: kernel: there is a kernel for float32 on cpu"}));
 }
@@ -48,7 +51,7 @@ TEST_F(BackendLogTest, NamesTheOperator) {
   const at::Tensor q = at::zeros({1, 2, 3, 4}), basis = at::zeros({1, 2, 4});
   const at::Tensor sums = at::zeros({1, 2, 2}, at::kDouble), count = at::zeros({1}, at::kLong);
   orthogonal_memory(q, q, basis, "full");
-  orthogonal_memory_extend(q, q, basis, sums, sums, count, 1.0, std::nullopt, "reference");
+  orthogonal_memory_extend(q, q, basis, {sums, sums, count}, {.backend = "reference"});
   EXPECT_EQ(lines, (std::vector<std::string>{"orthogonal_memory: kernel: there is a kernel for float32 on cpu",
                                              "orthogonal_memory_extend: reference: asked for"}));
 }

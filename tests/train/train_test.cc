@@ -126,6 +126,27 @@ TEST_P(Train, StoppedAndResumedGivesTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Attentions, Train, ::testing::Values("lavo", "local", "softmax"));
 
+// The penalty of a basis that is not orthogonal moves the weights; the loss that is reported is that of the tokens.
+TEST_F(TrainFiles, AddsAuxiliaryLossesToTheGradient) {
+  const TokenFile train = tokens("train", 3000);
+  const auto first_step = [&](double penalty) {
+    models::ModelConfig soft = config();
+    soft.attention_options["basis_mode"] = std::string("soft");
+    soft.attention_options["basis_penalty"] = penalty;
+    const auto model = make_model(soft, 1);
+    {
+      torch::NoGradGuard no_grad;
+      model->named_parameters()["blocks.0.attention.basis"].mul_(2);
+    }
+    return Trainer(model, train, nullptr, small_options(1)).step();
+  };
+  const StepResult without = first_step(0), with = first_step(1);
+  EXPECT_EQ(with.loss, without.loss);
+  // 4 (B B^T - I) B with 8 rows of norm 2: a gradient of norm 4 * 3 * 2 * sqrt(8) joins one that clips at about 1.
+  EXPECT_NEAR(with.grad_norm, 24 * std::sqrt(8.0), without.grad_norm + 1e-3);
+  EXPECT_LT(without.grad_norm, 30);
+}
+
 TEST_F(TrainFiles, RefusesCheckpointsThatDoNotFit) {
   const TokenFile train = tokens("train", 3000);
   const Letters letters;

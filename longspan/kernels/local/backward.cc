@@ -6,6 +6,8 @@
 #include <hwy/highway.h>
 
 #include "longspan/kernels/local/band-inl.h"
+#include "longspan/kernels/local/gradient_sums.h"
+#include "longspan/kernels/local/tile_gradients-inl.h"
 #include "longspan/kernels/local/units.h"
 #include "longspan/simd/math-inl.h"
 #include "longspan/simd/panel-inl.h"
@@ -27,184 +29,55 @@ namespace longspan::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace panel = simd::HWY_NAMESPACE;
 
-inline constexpr int64_t kTileStride = kLocalTile * kPanelWidth;
+/// The operands and results of one query head of a unit; row 0 stands at key position `offset`.
+template <class S, class O>
+struct HeadRows {
+  RowsView<const S> q;
+  RowsView<const O> out, dout;
+  RowsView<const Computed<S>> lse;
+  RowsView<S> dq;
+  int64_t width, value_width, offset;
 
-/// The operands and results of one unit's (sequence, head); row 0 of the query side stands at key position `offset`.
-template <class T>
-struct UnitRows {
-  RowsView<const T> q, k, v, out, lse, dout;
-  RowsView<T> dq, dk, dv;
-  int64_t width, value_width, offset, keys;
-
-  UnitRows(const LocalBackward<T>& p, const LocalUnit& unit)
-      : q(p.queries.at(p.q, unit.sequence, unit.head)),
-        k(p.keys.at(p.k, unit.sequence, unit.head)),
-        v(p.keys.at(p.v, unit.sequence, unit.head)),
-        out(p.queries.at(p.out, unit.sequence, unit.head)),
-        lse(p.queries.at(p.lse, unit.sequence, unit.head)),
-        dout(p.queries.at(p.dout, unit.sequence, unit.head)),
-        dq(p.queries.at(p.dq, unit.sequence, unit.head)),
-        dk(p.keys.at(p.dk, unit.sequence, unit.head)),
-        dv(p.keys.at(p.dv, unit.sequence, unit.head)),
+  HeadRows(const LocalBackward<S, O>& p, const LocalUnit& unit, int64_t head)
+      : q(p.queries.at(p.q, unit.sequence, head)),
+        out(p.queries.at(p.out, unit.sequence, head)),
+        dout(p.queries.at(p.dout, unit.sequence, head)),
+        lse(p.queries.at(p.lse, unit.sequence, head)),
+        dq(p.queries.at(p.dq, unit.sequence, head)),
         width(p.width),
         value_width(p.value_width),
-        offset(query_offset(p, unit.sequence)),
-        keys(p.keys.size(unit.sequence)) {}
+        offset(query_offset(p, unit.sequence)) {}
 };
 
-/// Panels of one unit: rings with one order of rows.
-template <class T>
-struct UnitPanels {
-  Ring ring;
-  int64_t key_end;  ///< keys [ring.base, key_end) are seen by queries of the unit
-  int64_t width, value_width;
-  const T* keys;
-  const T* values;
-  T* dkeys;
-  T* dvalues;
-  T* band_sums;     ///< of a tile that begins at key 0, [key][lane]; nullptr when the table has no gradient
-  bool exact_keys;  ///< a key of the unit is not finite
+/// One query head of a unit.
+template <class S, class O>
+struct HeadWork {
+  int64_t head;
+  HeadRows<S, O> rows;
+  DistanceScores<Computed<S>> distances;
+  Computed<S>* band_sums;  ///< of a tile that begins at key 0, [key][lane]; nullptr when the table has no gradient
 };
-
-/// Panels of one tile.
-template <class T>
-struct TilePanels {
-  HWY_ALIGN T shift[kLocalTile];  ///< log2(e) lse, +infinity for lanes without a query or without a weight
-  HWY_ALIGN T delta[kLocalTile];  ///< <dout_i, out_i>
-  HWY_ALIGN T dead[kLocalTile];   ///< -infinity for lanes without a query, else 0
-  T* query_rows;
-  T* query_columns;
-  T* dout_rows;
-  T* dout_columns;
-  T* dquery_rows;
-  bool exact_rows;  ///< a query or incoming gradient is not finite
-};
-
-/// Weights p and score gradients ds = p (dp - delta) of one tile and one block of keys: [key][lane].
-template <bool kWhole, class T>
-HWY_INLINE void block_gradients(const Tile& tile, const DistanceScores<T>& distances, T scale, int64_t block,
-                                const UnitPanels<T>& unit, const TilePanels<T>& rows, T* weights, T* dscores) {
-  const TileTag<T> d;
-  using V = hn::Vec<TileTag<T>>;
-  constexpr int N = panel::Blocking<T>::lanes;
-  const V minus_infinity = hn::Set(d, -std::numeric_limits<T>::infinity());
-  const V scales = hn::Set(d, scale);
-  for (int64_t k = 0; k < kLocalTile; k += panel::Blocking<T>::dot_rows) {
-    const int64_t row = unit.ring.row(block) + k;
-    const int64_t left = tile.keys - block - k;
-    const T* positions = distances.at(tile.start - block - k);
-    T* weight = weights + k * kLocalTile;
-    T* dscore = dscores + k * kLocalTile;
-    panel::dot_block(unit.keys + row * kPanelWidth, unit.ring.chunk_stride(), unit.width, rows.query_columns,
-                     [&](int r, int v, V sum) HWY_ATTR {
-                       V position = hn::LoadU(d, positions - r + v * N);
-                       if constexpr (!kWhole)
-                         position = r < left ? hn::Add(position, hn::Load(d, rows.dead + v * N)) : minus_infinity;
-                       const V score = hn::MulAdd(sum, scales, position);
-                       V p = panel::Exp2(d, hn::Sub(score, hn::Load(d, rows.shift + v * N)));
-                       // A select: a key that is not seen may be NaN.
-                       if constexpr (!kWhole) p = hn::IfThenZeroElse(hn::Eq(position, minus_infinity), p);
-                       hn::Store(p, d, weight + r * kLocalTile + v * N);
-                     });
-    panel::dot_block(unit.values + row * kPanelWidth, unit.ring.chunk_stride(), unit.value_width, rows.dout_columns,
-                     [&](int r, int v, V sum) HWY_ATTR {
-                       const V p = hn::Load(d, weight + r * kLocalTile + v * N);
-                       V ds = hn::Mul(p, hn::Sub(sum, hn::Load(d, rows.delta + v * N)));
-                       if constexpr (!kWhole) ds = hn::IfThenZeroElse(hn::Eq(p, hn::Zero(d)), ds);
-                       hn::Store(ds, d, dscore + r * kLocalTile + v * N);
-                     });
-  }
-}
-
-/// Adds the products of one block with rows of the tile and of the unit: dq += ds k, dk += ds^T q, dv += p^T dout, in
-/// groups of kRows lanes or keys; a group runs over everything that one of its members sees. With kRows = 1 no product
-/// involves a row outside the window, which matters when that row is not finite.
-template <int kRows, class T>
-HWY_INLINE void block_dqueries(const Tile& tile, int64_t block, const UnitPanels<T>& unit, const TilePanels<T>& rows,
-                               const T* dscores) {
-  for (int64_t lane = tile.live / kRows * kRows; lane < tile.live_end; lane += kRows) {
-    const int64_t begin = std::max(tile.key_begin(lane) - block, int64_t{0});
-    const int64_t end = std::min(tile.key_end(lane + kRows - 1) - block, kLocalTile);
-    if (begin >= end) continue;
-    panel::update_rows<kRows, 1, kLocalTile, false>(dscores + lane, unit.keys + unit.ring.row(block) * kPanelWidth,
-                                                    unit.ring.chunk_stride(), begin, end, unit.width,
-                                                    rows.dquery_rows + lane * kPanelWidth, kTileStride);
-  }
-}
-template <int kRows, class T>
-HWY_INLINE void block_dkeys(const Tile& tile, int64_t block, const UnitPanels<T>& unit, const TilePanels<T>& rows,
-                            const T* weights, const T* dscores) {
-  const int64_t block_end = std::min(block + kLocalTile, tile.keys);
-  for (int64_t j = block; j < block_end; j += kRows) {
-    const int64_t begin = tile.lane_begin(j), end = tile.lane_end(j + kRows - 1);
-    if (begin >= end) continue;
-    const int64_t from = (j - block) * kLocalTile, to = (unit.ring.row(block) + j - block) * kPanelWidth;
-    panel::update_rows<kRows, kLocalTile, 1, false>(weights + from, rows.dout_rows, kTileStride, begin, end,
-                                                    unit.value_width, unit.dvalues + to, unit.ring.chunk_stride());
-    panel::update_rows<kRows, kLocalTile, 1, false>(dscores + from, rows.query_rows, kTileStride, begin, end,
-                                                    unit.width, unit.dkeys + to, unit.ring.chunk_stride());
-  }
-}
-template <class T>
-HWY_NOINLINE void block_dqueries_exact(const Tile& tile, int64_t block, const UnitPanels<T>& unit,
-                                       const TilePanels<T>& rows, const T* dscores) {
-  block_dqueries<1>(tile, block, unit, rows, dscores);
-}
-template <class T>
-HWY_NOINLINE void block_dkeys_exact(const Tile& tile, int64_t block, const UnitPanels<T>& unit,
-                                    const TilePanels<T>& rows, const T* weights, const T* dscores) {
-  block_dkeys<1>(tile, block, unit, rows, weights, dscores);
-}
-
-/// Everything that one tile contributes.
-template <class T>
-HWY_INLINE void tile_gradients(const Tile& tile, const DistanceScores<T>& distances, T scale, const UnitPanels<T>& unit,
-                               const TilePanels<T>& rows) {
-  const TileTag<T> d;
-  constexpr int64_t N = panel::Blocking<T>::lanes;
-  constexpr int kRows = panel::Blocking<T>::updated_rows;
-  HWY_ALIGN T weights[kLocalTile * kLocalTile];
-  HWY_ALIGN T dscores[kLocalTile * kLocalTile];
-  for (int64_t block = tile.first_block(); block < tile.last_key(); block += kLocalTile) {
-    if (tile.whole(block))
-      block_gradients<true>(tile, distances, scale, block, unit, rows, weights, dscores);
-    else
-      block_gradients<false>(tile, distances, scale, block, unit, rows, weights, dscores);
-    if (unit.exact_keys)
-      block_dqueries_exact(tile, block, unit, rows, dscores);
-    else
-      block_dqueries<kRows>(tile, block, unit, rows, dscores);
-    if (rows.exact_rows)
-      block_dkeys_exact(tile, block, unit, rows, weights, dscores);
-    else
-      block_dkeys<kRows>(tile, block, unit, rows, weights, dscores);
-    if (unit.band_sums != nullptr) {
-      T* sums = unit.band_sums + (block - tile.start) * kLocalTile;
-      for (int64_t i = 0; i < kLocalTile * kLocalTile; i += N)
-        hn::Store(hn::Add(hn::Load(d, sums + i), hn::Load(d, dscores + i)), d, sums + i);
-    }
-  }
-}
 
 /// <a, b> over `width` elements, a in a panel row; lanes are summed in the target's fixed order.
-template <class T>
-HWY_INLINE T panel_dot(const T* a, int64_t chunk_stride, const T* b, int64_t width) {
+template <class T, class O>
+HWY_INLINE T panel_dot(const T* a, int64_t chunk_stride, const O* b, int64_t width) {
   const TileTag<T> d;
   constexpr int64_t N = panel::Blocking<T>::lanes;
   auto sum = hn::Zero(d);
   for (int64_t c = 0; c < width; c += N) {
     const T* from = a + c / kPanelWidth * chunk_stride + c % kPanelWidth;
-    const auto y = c + N <= width ? hn::LoadU(d, b + c) : panel::LoadN(d, b + c, width - c);
+    const auto y = c + N <= width ? panel::LoadFrom(d, b + c) : panel::LoadN(d, b + c, width - c);
     sum = hn::MulAdd(hn::Load(d, from), y, sum);
   }
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
 /// Fills the panels of a tile from its query rows; dquery_rows with zeros.
-template <class T>
-HWY_INLINE void load_tile(const UnitRows<T>& rows, const Tile& tile, TilePanels<T>& panels) {
+template <class S, class O>
+HWY_INLINE void load_tile(const HeadRows<S, O>& rows, const Tile& tile, TilePanels<Computed<S>>& panels) {
+  using T = Computed<S>;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  const auto pack = [&](const RowsView<const T>& from, int64_t columns, T* to) HWY_ATTR {
+  const auto pack = [&](const auto& from, int64_t columns, T* to) HWY_ATTR {
     panel::zero_rows(columns, tile.live, to, kTileStride, 0);
     panel::zero_rows(columns, kLocalTile - tile.live_end, to, kTileStride, tile.live_end);
     return panel::pack_rows(from.data + (tile.start + tile.live - rows.offset) * from.row_stride, from.row_stride,
@@ -228,10 +101,10 @@ HWY_INLINE void load_tile(const UnitRows<T>& rows, const Tile& tile, TilePanels<
   }
 }
 
-/// Prefetches the `count` query rows of the next tile.
-template <class T>
-HWY_INLINE void prefetch_tile(const UnitRows<T>& rows, int64_t first_row, int64_t count) {
-  const auto prefetch = [&](const RowsView<const T>& from, int64_t columns) HWY_ATTR {
+/// Prefetches the `count` query rows of a tile.
+template <class S, class O>
+HWY_INLINE void prefetch_tile(const HeadRows<S, O>& rows, int64_t first_row, int64_t count) {
+  const auto prefetch = [&](const auto& from, int64_t columns) HWY_ATTR {
     panel::prefetch_rows(from.data + first_row * from.row_stride, from.row_stride, columns, count);
   };
   prefetch(rows.q, rows.width);
@@ -239,31 +112,49 @@ HWY_INLINE void prefetch_tile(const UnitRows<T>& rows, int64_t first_row, int64_
   prefetch(rows.out, rows.value_width);
 }
 
-/// Writes the gradients of keys [first, last), whose sums are complete or which no query of the unit sees: own keys to
-/// dk and dv, others to the border (GradientSums).
-template <class T>
-HWY_INLINE void write_keys(const UnitRows<T>& rows, const LocalUnit& unit, Reach reach, const UnitPanels<T>& panels,
-                           T scale, T* border, int64_t first, int64_t last) {
-  const int64_t chunk_stride = panels.ring.chunk_stride();
-  for (int64_t j = first; j < last; ++j) {
-    T* dkey = rows.dk.data + j * rows.dk.row_stride;
-    T* dvalue = rows.dv.data + j * rows.dv.row_stride;
-    if (j < unit.first || j >= unit.last) {
-      const int64_t index = reach.left + (j < unit.first ? j - unit.first : j - unit.last);
-      dkey = border + index * (rows.width + rows.value_width);
-      dvalue = dkey + rows.width;
-    }
-    if (j >= panels.ring.base && j < panels.key_end) {
-      panel::store_row(panels.dkeys, chunk_stride, panels.ring.row(j), rows.width, scale, dkey);
-      panel::store_row(panels.dvalues, chunk_stride, panels.ring.row(j), rows.value_width, T(1), dvalue);
-    } else {
-      std::fill(dkey, dkey + rows.width, T(0));
-      std::fill(dvalue, dvalue + rows.value_width, T(0));
+/// Writes gradients of keys whose sums are complete, or which no query of the unit sees, where they belong.
+template <class S>
+struct KeyWriter {
+  using T = Computed<S>;
+  RowsView<S> dk, dv;
+  Reach reach;
+  SharedKeys shared;
+  UnitSums<T> sums;
+  T scale;
+  int64_t written;  ///< the keys before this one have been written
+
+  /// Writes keys [written, last).
+  HWY_INLINE void write_until(const UnitPanels<T>& panels, int64_t last) {
+    for (; written < last; ++written) {
+      const int64_t j = written;
+      if (j < shared.first || j >= shared.last)
+        write(panels, j, sums.border, reach.left + (j < shared.first ? j - shared.first : j - shared.last));
+      else if (sums.own != nullptr && shared.holds(j))
+        write(panels, j, sums.own, shared.own_row(j));
+      else
+        write_row(panels, j, dk.data + j * dk.row_stride, dv.data + j * dv.row_stride);
     }
   }
-}
 
-/// Sums the band of a unit by offset, into table[j - i + reach.left].
+ private:
+  HWY_INLINE void write(const UnitPanels<T>& panels, int64_t j, T* rows, int64_t index) const {
+    T* to = rows + index * (panels.width + panels.value_width);
+    write_row(panels, j, to, to + panels.width);
+  }
+  template <class To>
+  HWY_INLINE void write_row(const UnitPanels<T>& panels, int64_t j, To* dkey, To* dvalue) const {
+    if (j >= panels.ring.base && j < panels.key_end) {
+      const int64_t chunk_stride = panels.ring.chunk_stride(), row = panels.ring.row(j);
+      panel::store_row(panels.dkeys, chunk_stride, row, panels.width, scale, dkey);
+      panel::store_row(panels.dvalues, chunk_stride, row, panels.value_width, T(1), dvalue);
+    } else {
+      std::fill(dkey, dkey + panels.width, To(0.0f));
+      std::fill(dvalue, dvalue + panels.value_width, To(0.0f));
+    }
+  }
+};
+
+/// Sums the band of a head by offset, into table[j - i + reach.left].
 template <class T>
 void add_band(const T* band_sums, Reach reach, double* table) {
   const int64_t left = panel::round_up(reach.left, kLocalTile),
@@ -276,59 +167,87 @@ void add_band(const T* band_sums, Reach reach, double* table) {
     }
 }
 
-/// Gradients of one unit. Its own keys are written to dk and dv, those of its neighbours to `border`, the score sums to
-/// `table` (GradientSums).
+/// Panels of the tile under way, in scratch.
 template <class T>
-void backward_unit(const LocalBackward<T>& params, const LocalUnit& unit, BackwardScratch<T>& scratch, T* border,
-                   double* table) {
-  const UnitRows<T> in(params, unit);
-  const int64_t width = in.width, value_width = in.value_width;
-  const Reach reach = clamped_reach(params, in.keys);
-  const int64_t first_query = std::max(unit.first, in.offset);
+void reserve_tile(int64_t width, int64_t value_width, BackwardScratch<T>& scratch, TilePanels<T>& panels) {
+  panels.query_rows = scratch.query_rows.reserve(panel::chunk_count(width) * kTileStride);
+  panels.query_columns = scratch.query_columns.reserve(panel::round_up(width, kLocalTile) * kLocalTile);
+  panels.dout_rows = scratch.dout_rows.reserve(panel::chunk_count(value_width) * kTileStride);
+  panels.dout_columns = scratch.dout_columns.reserve(panel::round_up(value_width, kLocalTile) * kLocalTile);
+  panels.dquery_rows = scratch.dquery_rows.reserve(panel::chunk_count(width) * kTileStride);
+}
+
+/// The query heads of a unit, with their band sums at zero.
+template <class S, class O>
+std::vector<HeadWork<S, O>> head_works(const LocalBackward<S, O>& params, const LocalUnit& unit, Reach reach,
+                                       BackwardScratch<Computed<S>>& scratch) {
+  using T = Computed<S>;
+  const HeadGroup group = head_group(params, unit.key_head);
+  const int64_t count = group.last - group.first, distances_size = DistanceScores<T>::size(reach);
+  const int64_t left = panel::round_up(reach.left, kLocalTile) * kLocalTile;
+  const int64_t band_size = left + panel::round_up(reach.right + kLocalTile, kLocalTile) * kLocalTile;
+  T* distances = scratch.distances.reserve(count * distances_size);
+  T* band_sums = nullptr;
+  if (params.dtable != nullptr) {
+    band_sums = scratch.band_sums.reserve(count * band_size);
+    std::fill(band_sums, band_sums + count * band_size, T(0));
+  }
+  std::vector<HeadWork<S, O>> works;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t head = group.first + i;
+    works.push_back({head, HeadRows<S, O>(params, unit, head),
+                     DistanceScores<T>(params, head, reach, distances + i * distances_size),
+                     band_sums != nullptr ? band_sums + i * band_size + left : nullptr});
+  }
+  return works;
+}
+
+/// Gradients of one unit. Those of its keys are sums over the query heads in ascending order within each tile.
+template <class S, class O>
+void backward_unit(const LocalBackward<S, O>& params, const LocalUnit& unit, BackwardScratch<Computed<S>>& scratch,
+                   GradientSums<S, O>& sums) {
+  using T = Computed<S>;
+  const int64_t width = params.width, value_width = params.value_width;
+  const int64_t key_count = params.keys.size(unit.sequence), offset = query_offset(params, unit.sequence);
+  const Reach reach = clamped_reach(params, key_count);
+  const int64_t first_query = std::max(unit.first, offset);
   const bool seen = first_query < unit.last;
   const int64_t base = seen ? std::max<int64_t>(first_query - reach.left, 0) / kLocalTile * kLocalTile : unit.last;
 
   UnitPanels<T> panels;
   panels.ring = Ring::around_band(reach, base);
-  panels.key_end = seen ? std::min(unit.last + reach.right, in.keys) : base;
+  panels.key_end = seen ? std::min(unit.last + reach.right, key_count) : base;
   panels.width = width;
   panels.value_width = value_width;
   const int64_t chunk_stride = panels.ring.chunk_stride();
   const int64_t panel_size = panel::chunk_count(width) * chunk_stride;
   const int64_t value_panel_size = panel::chunk_count(value_width) * chunk_stride;
-  PackedRows<T> keys(in.k, width, panels.key_end, panels.ring, scratch.keys.reserve(panel_size));
-  PackedRows<T> values(in.v, value_width, panels.key_end, panels.ring, scratch.values.reserve(value_panel_size));
+  PackedRows<S> keys(params.keys.at(params.k, unit.sequence, unit.key_head), width, panels.key_end, panels.ring,
+                     scratch.keys.reserve(panel_size));
+  PackedRows<S> values(params.keys.at(params.v, unit.sequence, unit.key_head), value_width, panels.key_end, panels.ring,
+                       scratch.values.reserve(value_panel_size));
   panels.keys = keys.row(base);
   panels.values = values.row(base);
   panels.dkeys = scratch.dkeys.reserve(panel_size);
   panels.dvalues = scratch.dvalues.reserve(value_panel_size);
-  panels.band_sums = nullptr;
-  if (table != nullptr) {
-    const int64_t left = panel::round_up(reach.left, kLocalTile) * kLocalTile;
-    const int64_t size = left + panel::round_up(reach.right + kLocalTile, kLocalTile) * kLocalTile;
-    T* sums = scratch.band_sums.reserve(size);
-    std::fill(sums, sums + size, T(0));
-    panels.band_sums = sums + left;
-  }
   TilePanels<T> tile_panels;
-  tile_panels.query_rows = scratch.query_rows.reserve(panel::chunk_count(width) * kTileStride);
-  tile_panels.query_columns = scratch.query_columns.reserve(panel::round_up(width, kLocalTile) * kLocalTile);
-  tile_panels.dout_rows = scratch.dout_rows.reserve(panel::chunk_count(value_width) * kTileStride);
-  tile_panels.dout_columns = scratch.dout_columns.reserve(panel::round_up(value_width, kLocalTile) * kLocalTile);
-  tile_panels.dquery_rows = scratch.dquery_rows.reserve(panel::chunk_count(width) * kTileStride);
+  reserve_tile(width, value_width, scratch, tile_panels);
 
-  const DistanceScores<T> distances(params, unit.head, reach,
-                                    scratch.distances.reserve(DistanceScores<T>::size(reach)));
+  const std::vector<HeadWork<S, O>> heads = head_works(params, unit, reach, scratch);
   const T scale = static_cast<T>(params.scale * panel::kLog2E);
   const T gradient_scale = static_cast<T>(params.scale);
-  int64_t written = border != nullptr ? unit.first - reach.left : unit.first;  // of the keys that are ours to write
-  const auto write_until = [&](int64_t last) HWY_ATTR {
-    write_keys(in, unit, reach, panels, gradient_scale, border, written, last);
-    written = std::max(written, last);
-  };
+  const UnitSums<T> unit_sums = sums.unit(unit, reach);
+  const bool alone = unit_sums.border == nullptr;
+  KeyWriter<S> writer{params.keys.at(params.dk, unit.sequence, unit.key_head),
+                      params.keys.at(params.dv, unit.sequence, unit.key_head),
+                      reach,
+                      sums.shared_keys(unit, reach),
+                      unit_sums,
+                      gradient_scale,
+                      alone ? unit.first : unit.first - reach.left};
   const int64_t tiles_end = seen ? unit.last : 0;
   for (int64_t start = first_query / kLocalTile * kLocalTile; start < tiles_end; start += kLocalTile) {
-    const Tile tile = make_tile(reach, in.keys, first_query, unit.last, start);
+    const Tile tile = make_tile(reach, key_count, first_query, unit.last, start);
     for (int64_t block = keys.packed(); block < tile.last_key(); block += kLocalTile) {
       panel::zero_rows(width, kLocalTile, panels.dkeys, chunk_stride, panels.ring.row(block));
       panel::zero_rows(value_width, kLocalTile, panels.dvalues, chunk_stride, panels.ring.row(block));
@@ -336,38 +255,55 @@ void backward_unit(const LocalBackward<T>& params, const LocalUnit& unit, Backwa
     keys.pack_until(tile.last_key());
     values.pack_until(tile.last_key());
     panels.exact_keys = !keys.finite();
-    load_tile(in, tile, tile_panels);
     const int64_t next = std::min(start + kLocalTile, unit.last);
-    keys.prefetch();
-    values.prefetch();
-    prefetch_tile(in, next - in.offset, std::min(kLocalTile, unit.last - next));
-    tile_gradients(tile, distances, scale, panels, tile_panels);
-    for (int64_t lane = tile.live; lane < tile.live_end; ++lane)
-      panel::store_row(tile_panels.dquery_rows, kTileStride, lane, width, gradient_scale,
-                       in.dq.data + (start + lane - in.offset) * in.dq.row_stride);
-    write_until(std::min(next - reach.left, unit.last));
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      const HeadWork<S, O>& work = heads[i];
+      load_tile(work.rows, tile, tile_panels);
+      if (i + 1 < heads.size()) {
+        prefetch_tile(heads[i + 1].rows, start + tile.live - offset, tile.live_end - tile.live);
+      } else {
+        keys.prefetch();
+        values.prefetch();
+        prefetch_tile(heads[0].rows, next - offset, std::min(kLocalTile, unit.last - next));
+      }
+      tile_gradients(tile, work.distances, scale, panels, tile_panels,
+                     HeadDropout{params.dropout, unit.sequence, work.head}, work.band_sums);
+      for (int64_t lane = tile.live; lane < tile.live_end; ++lane)
+        panel::store_row(tile_panels.dquery_rows, kTileStride, lane, width, gradient_scale,
+                         work.rows.dq.data + (start + lane - offset) * work.rows.dq.row_stride);
+    }
+    writer.write_until(panels, std::min(next - reach.left, unit.last));
   }
-  write_until(border != nullptr ? unit.last + reach.right : unit.last);
-  if (table != nullptr) {
+  writer.write_until(panels, alone ? unit.last : unit.last + reach.right);
+  for (const HeadWork<S, O>& work : heads) {
+    double* table = sums.table(unit, work.head, reach);
+    if (table == nullptr) continue;
     std::fill(table, table + reach.left + reach.right + 1, 0.0);
-    add_band(panels.band_sums, reach, table);
+    add_band(work.band_sums, reach, table);
   }
 }
 
 void backward_unit_float(const LocalBackward<float>& params, const LocalUnit& unit, BackwardScratch<float>& scratch,
-                         float* border, double* table) {
-  backward_unit(params, unit, scratch, border, table);
+                         GradientSums<float, float>& sums) {
+  backward_unit(params, unit, scratch, sums);
 }
 void backward_unit_double(const LocalBackward<double>& params, const LocalUnit& unit, BackwardScratch<double>& scratch,
-                          double* border, double* table) {
-  backward_unit(params, unit, scratch, border, table);
+                          GradientSums<double, double>& sums) {
+  backward_unit(params, unit, scratch, sums);
+}
+void backward_unit_bfloat16(const LocalBackward<BFloat16>& params, const LocalUnit& unit,
+                            BackwardScratch<float>& scratch, GradientSums<BFloat16, BFloat16>& sums) {
+  backward_unit(params, unit, scratch, sums);
+}
+void backward_unit_bfloat16_from_float(const LocalBackward<BFloat16, float>& params, const LocalUnit& unit,
+                                       BackwardScratch<float>& scratch, GradientSums<BFloat16, float>& sums) {
+  backward_unit(params, unit, scratch, sums);
 }
 
 }  // namespace longspan::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "longspan/kernels/local/gradient_sums.h"
 #include "longspan/simd/target.h"
 
 namespace longspan::kernels {
@@ -375,18 +311,17 @@ namespace {
 
 HWY_EXPORT(backward_unit_float);
 HWY_EXPORT(backward_unit_double);
+HWY_EXPORT(backward_unit_bfloat16);
+HWY_EXPORT(backward_unit_bfloat16_from_float);
 
-template <class T, class UnitFunction>
-void run_backward(const LocalBackward<T>& params, const Parallel& parallel, UnitFunction unit_function) {
+template <class S, class O, class UnitFunction>
+void run_backward(const LocalBackward<S, O>& params, const Parallel& parallel, UnitFunction unit_function) {
   check_local(params);
   const LocalUnits units(params, backward_unit_length(params), false);
-  GradientSums<T> sums(params, units);
-  std::vector<BackwardScratch<T>> scratch(static_cast<std::size_t>(parallel.workers()));
+  GradientSums<S, O> sums(params, units);
+  std::vector<BackwardScratch<Computed<S>>> scratch(static_cast<std::size_t>(parallel.workers()));
   parallel.run(units.count(), [&](int64_t index, int worker) {
-    const LocalUnit unit = units[index];
-    const Reach reach = clamped_reach(params, params.keys.size(unit.sequence));
-    unit_function(params, unit, scratch[static_cast<std::size_t>(worker)], sums.border(unit, reach),
-                  sums.table(unit, reach));
+    unit_function(params, units[index], scratch[static_cast<std::size_t>(worker)], sums);
   });
   parallel.run(units.count(), [&](int64_t index, int) { sums.add_borders(units[index]); });
   sums.write_table(parallel);
@@ -401,6 +336,14 @@ void local_backward(const LocalBackward<float>& params, const Parallel& parallel
 void local_backward(const LocalBackward<double>& params, const Parallel& parallel) {
   simd::ensure_target();
   run_backward(params, parallel, HWY_DYNAMIC_DISPATCH(backward_unit_double));
+}
+void local_backward(const LocalBackward<BFloat16>& params, const Parallel& parallel) {
+  simd::ensure_target();
+  run_backward(params, parallel, HWY_DYNAMIC_DISPATCH(backward_unit_bfloat16));
+}
+void local_backward(const LocalBackward<BFloat16, float>& params, const Parallel& parallel) {
+  simd::ensure_target();
+  run_backward(params, parallel, HWY_DYNAMIC_DISPATCH(backward_unit_bfloat16_from_float));
 }
 
 }  // namespace longspan::kernels

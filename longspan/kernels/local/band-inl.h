@@ -25,8 +25,8 @@ using simd::HWY_NAMESPACE::kPanelWidth;
 using simd::HWY_NAMESPACE::TileTag;
 static_assert(kLocalTile == simd::HWY_NAMESPACE::kTile);
 
-/// Position scores of one unit times log2(e), by distance u = i - j, -infinity outside the band: the 16 lanes of a tile
-/// at i0 read those of key j from one unaligned vector row at `at(i0 - j)`.
+/// Position scores of one query head times log2(e), by distance u = i - j, -infinity outside the band: the 16 lanes of
+/// a tile at i0 read those of key j from one unaligned vector row at `at(i0 - j)`.
 template <class T>
 class DistanceScores {
  public:
@@ -34,7 +34,8 @@ class DistanceScores {
   static constexpr int64_t kMargin = 2 * kLocalTile;
   static int64_t size(Reach reach) { return reach.left + reach.right + 1 + 2 * kMargin; }
 
-  DistanceScores(const LocalParams<T>& params, int64_t head, Reach reach, T* memory)
+  template <class S>
+  DistanceScores(const LocalParams<S>& params, int64_t head, Reach reach, T* memory)
       : zero_(memory + kMargin + reach.right) {
     LONGSPAN_DCHECK(!params.table || params.table_centre >= reach.left, "table_centre ", params.table_centre,
                     ", reach_left ", reach.left);
@@ -98,11 +99,13 @@ struct Ring {
 };
 
 /// Keys or values of a unit, packed into a ring as the tiles come to them.
-template <class T>
+template <class S>
 class PackedRows {
+  using T = Computed<S>;
+
  public:
   /// `memory` holds chunk_count(width) * ring.chunk_stride() elements; keys [ring.base, end) will be asked for.
-  PackedRows(RowsView<const T> source, int64_t width, int64_t end, Ring ring, T* memory)
+  PackedRows(RowsView<const S> source, int64_t width, int64_t end, Ring ring, T* memory)
       : source_(source), width_(width), end_(end), packed_(ring.base), ring_(ring), memory_(memory) {}
 
   const T* row(int64_t key) const { return memory_ + ring_.row(key) * kPanelWidth; }
@@ -128,7 +131,7 @@ class PackedRows {
   }
 
  private:
-  RowsView<const T> source_;
+  RowsView<const S> source_;
   int64_t width_, end_, packed_;
   Ring ring_;
   T* memory_;

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "longspan/kernels/local/local.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -7,6 +9,7 @@
 
 #include "longspan/kernels/local/band-inl.h"
 #include "longspan/kernels/local/units.h"
+#include "longspan/simd/dropout-inl.h"
 #include "longspan/simd/math-inl.h"
 #include "longspan/simd/panel-inl.h"
 
@@ -30,8 +33,8 @@ namespace panel = simd::HWY_NAMESPACE;
 /// Scores of one tile, transposed: weights[key - first_block][lane] = log2(e) a_ij, -infinity where the lane does not
 /// see the key; returns their maxima by lane.
 template <class T, class V, int kVectors>
-HWY_INLINE void score_tile(const Tile& tile, const DistanceScores<T>& distances, T scale, const T* keys,
-                           int64_t chunk_stride, int64_t width, const T* columns, T* weights, V (&maxima)[kVectors]) {
+HWY_NOINLINE void score_tile(const Tile& tile, const DistanceScores<T>& distances, T scale, const T* keys,
+                             int64_t chunk_stride, int64_t width, const T* columns, T* weights, V (&maxima)[kVectors]) {
   const TileTag<T> d;
   constexpr int N = panel::Blocking<T>::lanes;
   const V minus_infinity = hn::Set(d, -std::numeric_limits<T>::infinity());
@@ -69,8 +72,8 @@ HWY_INLINE void score_tile(const Tile& tile, const DistanceScores<T>& distances,
 /// out_rows[lane] = sum over keys of weights[key][lane] values[key]. `exact`: each lane alone over the very keys that
 /// it sees, because a value that is not finite times a weight of zero is not zero.
 template <class T>
-HWY_INLINE void mix_values(const Tile& tile, bool exact, const T* weights, const T* values, int64_t chunk_stride,
-                           int64_t width, T* out_rows) {
+HWY_NOINLINE void mix_values(const Tile& tile, bool exact, const T* weights, const T* values, int64_t chunk_stride,
+                             int64_t width, T* out_rows) {
   constexpr int kRows = panel::Blocking<T>::updated_rows;
   constexpr int64_t kOutStride = kLocalTile * kPanelWidth;
   const int64_t first = tile.first_block();
@@ -90,97 +93,162 @@ HWY_INLINE void mix_values(const Tile& tile, bool exact, const T* weights, const
   }
 }
 
+/// Factors for the exponentials of each lane, powers of two: their sum over the keys of the lane stays below 1/2, so
+/// that no sum of weighted values overflows where the mean does not. Exact, so no other bit tells.
 template <class T>
-void forward_unit(const LocalForward<T>& params, const LocalUnit& unit, ForwardScratch<T>& scratch) {
+HWY_INLINE void headroom(const Tile& tile, T* factors) {
+  for (int64_t lane = 0; lane < kLocalTile; ++lane) {
+    const int64_t count = std::max<int64_t>(tile.key_end(lane) - tile.key_begin(lane), 1);
+    factors[lane] = T(0.25) / static_cast<T>(std::bit_floor(static_cast<uint64_t>(count)));
+  }
+}
+
+/// weights[key][lane] = factors[lane] 2^(weights[key][lane] - maxima[lane]), keys in [0, count); returns the sums by
+/// lane, without the factors.
+template <class T, class V, int kVectors>
+HWY_INLINE void exponentiate(const V (&maxima)[kVectors], const T* factors, int64_t count, T* weights,
+                             V (&sums)[kVectors]) {
+  const TileTag<T> d;
+  constexpr int N = panel::Blocking<T>::lanes;
+  for (int i = 0; i < kVectors; ++i) sums[i] = hn::Zero(d);
+  for (T* end = weights + count * kLocalTile; weights < end; weights += kLocalTile) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectors; ++i) {
+      const V e = panel::Exp2(d, hn::Sub(hn::Load(d, weights + i * N), maxima[i]));
+      hn::Store(hn::Mul(e, hn::Load(d, factors + i * N)), d, weights + i * N);
+      sums[i] = hn::Add(sums[i], e);
+    }
+  }
+}
+
+/// Zeroes what dropout does not keep of the weights of keys [first, first + count), first a multiple of kLocalTile.
+template <class T>
+HWY_NOINLINE void drop_weights(const Dropout& dropout, int64_t row, int64_t head, int64_t query, int64_t first,
+                               int64_t count, T* weights) {
+  const TileTag<T> d;
+  HWY_ALIGN T kept[kLocalTile * kLocalTile];
+  for (int64_t key = 0; key < count; key += kLocalTile) {
+    panel::dropout_block(dropout, row, head, query, first + key, T(1), kept);
+    T* block = weights + key * kLocalTile;
+    for (int64_t i = 0; i < kLocalTile * kLocalTile; i += panel::Blocking<T>::lanes)
+      hn::Store(hn::Mul(hn::Load(d, block + i), hn::Load(d, kept + i)), d, block + i);
+  }
+}
+
+/// What the query heads of a unit share: its keys and values in panels, which are filled as the first head comes to
+/// them.
+template <class S>
+struct UnitKeys {
+  Reach reach;
+  int64_t keys, offset, first_query;
+  Ring ring;
+  PackedRows<S> packed_keys, packed_values;
+
+  template <class O>
+  UnitKeys(const LocalForward<S, O>& params, const LocalUnit& unit, ForwardScratch<Computed<S>>& scratch)
+      : reach(clamped_reach(params, params.keys.size(unit.sequence))),
+        keys(params.keys.size(unit.sequence)),
+        offset(query_offset(params, unit.sequence)),
+        first_query(std::max(unit.first, offset)),
+        // Sums over the keys of a tile run through adjacent rows.
+        ring(Ring::whole(std::max<int64_t>(first_query - reach.left, 0) / kLocalTile * kLocalTile, key_end(unit))),
+        packed_keys(params.keys.at(params.k, unit.sequence, unit.key_head), params.width, key_end(unit), ring,
+                    scratch.keys.reserve(panel::chunk_count(params.width) * ring.chunk_stride())),
+        packed_values(params.keys.at(params.v, unit.sequence, unit.key_head), params.value_width, key_end(unit), ring,
+                      scratch.values.reserve(panel::chunk_count(params.value_width) * ring.chunk_stride())) {}
+  int64_t key_end(const LocalUnit& unit) const { return std::min(unit.last + reach.right, keys); }
+};
+
+/// The queries of one head of a unit.
+template <class S, class O>
+HWY_INLINE void forward_head(const LocalForward<S, O>& params, const LocalUnit& unit, int64_t head, UnitKeys<S>& x,
+                             ForwardScratch<Computed<S>>& scratch) {
+  using T = Computed<S>;
   const TileTag<T> d;
   using V = hn::Vec<TileTag<T>>;
   constexpr int N = panel::Blocking<T>::lanes;
   constexpr int kVectors = panel::Blocking<T>::tile_vectors;
   constexpr int64_t kTileStride = kLocalTile * kPanelWidth;
 
-  const int64_t keys = params.keys.size(unit.sequence);
-  const int64_t offset = query_offset(params, unit.sequence);
-  const int64_t first_query = std::max(unit.first, offset);
-  const Reach reach = clamped_reach(params, keys);
-  const RowsView<const T> q = params.queries.at(params.q, unit.sequence, unit.head);
-  const RowsView<const T> k = params.keys.at(params.k, unit.sequence, unit.head);
-  const RowsView<const T> v = params.keys.at(params.v, unit.sequence, unit.head);
-  const RowsView<T> out = params.queries.at(params.out, unit.sequence, unit.head);
-  const RowsView<T> lse = params.queries.at(params.lse, unit.sequence, unit.head);
+  const RowsView<const S> q = params.queries.at(params.q, unit.sequence, head);
+  const RowsView<O> out = params.queries.at(params.out, unit.sequence, head);
+  const RowsView<T> lse = params.queries.at(params.lse, unit.sequence, head);
   const int64_t width = params.width, value_width = params.value_width;
-
-  const int64_t base = std::max<int64_t>(first_query - reach.left, 0) / kLocalTile * kLocalTile;
-  const int64_t key_end = std::min(unit.last + reach.right, keys);
-  const Ring ring = Ring::whole(base, key_end);  // sums over the keys of a tile run through adjacent rows
-  const int64_t chunk_stride = ring.chunk_stride();
-  PackedRows<T> packed_keys(k, width, key_end, ring, scratch.keys.reserve(panel::chunk_count(width) * chunk_stride));
-  PackedRows<T> packed_values(v, value_width, key_end, ring,
-                              scratch.values.reserve(panel::chunk_count(value_width) * chunk_stride));
-
-  const DistanceScores<T> distances(params, unit.head, reach,
-                                    scratch.distances.reserve(DistanceScores<T>::size(reach)));
+  const DistanceScores<T> distances(params, head, x.reach, scratch.distances.reserve(DistanceScores<T>::size(x.reach)));
   T* query_rows = scratch.query_rows.reserve(panel::chunk_count(width) * kTileStride);
   T* columns = scratch.query_columns.reserve(panel::round_up(width, kLocalTile) * kLocalTile);
-  T* weights = scratch.weights.reserve((reach.left + reach.right + 3 * kLocalTile) * kLocalTile);
+  T* weights = scratch.weights.reserve((x.reach.left + x.reach.right + 3 * kLocalTile) * kLocalTile);
   T* out_rows = scratch.out_rows.reserve(panel::chunk_count(value_width) * kTileStride);
   const T scale = static_cast<T>(params.scale * panel::kLog2E);
-  const V zero = hn::Zero(d);
+  const V minus_infinity = hn::Set(d, -std::numeric_limits<T>::infinity());
+  const V numerator = hn::Set(d, static_cast<T>(params.dropout.scale()));
 
-  for (int64_t start = first_query / kLocalTile * kLocalTile; start < unit.last; start += kLocalTile) {
-    const Tile tile = make_tile(reach, keys, first_query, unit.last, start);
-    const int64_t row = start + tile.live - offset;  // of the first live lane
+  for (int64_t start = x.first_query / kLocalTile * kLocalTile; start < unit.last; start += kLocalTile) {
+    const Tile tile = make_tile(x.reach, x.keys, x.first_query, unit.last, start);
+    const int64_t row = start + tile.live - x.offset;  // of the first live lane
     panel::zero_rows(width, tile.live, query_rows, kTileStride, 0);
     panel::pack_rows(q.data + row * q.row_stride, q.row_stride, width, tile.live_end - tile.live, query_rows,
                      kTileStride, tile.live);
     panel::zero_rows(width, kLocalTile - tile.live_end, query_rows, kTileStride, tile.live_end);
     panel::transpose_tile(query_rows, kTileStride, width, columns);
-    packed_keys.pack_until(tile.last_key());
-    packed_values.pack_until(tile.last_key());
-    packed_keys.prefetch();
+    x.packed_keys.pack_until(tile.last_key());
+    x.packed_values.pack_until(tile.last_key());
+    x.packed_keys.prefetch();
 
     const int64_t first = tile.first_block();
+    const int64_t count = panel::round_up(tile.last_key(), kLocalTile) - first;
     V maxima[kVectors], sums[kVectors];
-    score_tile<T>(tile, distances, scale, packed_keys.row(first), chunk_stride, width, columns, weights, maxima);
-    packed_values.prefetch();
+    HWY_ALIGN T factors[kLocalTile];
+    score_tile<T>(tile, distances, scale, x.packed_keys.row(first), x.ring.chunk_stride(), width, columns, weights,
+                  maxima);
+    x.packed_values.prefetch();
+    headroom(tile, factors);
     // A lane without a finite score keeps weights of zero: e^(-infinity - 0).
-    for (int i = 0; i < kVectors; ++i) {
-      maxima[i] = hn::IfThenZeroElse(hn::Eq(maxima[i], hn::Set(d, -std::numeric_limits<T>::infinity())), maxima[i]);
-      sums[i] = zero;
-    }
-    T* end = weights + (panel::round_up(tile.last_key(), kLocalTile) - first) * kLocalTile;
-    for (T* weight = weights; weight < end; weight += kLocalTile) {
-#pragma GCC unroll 8
-      for (int i = 0; i < kVectors; ++i) {
-        const V e = panel::Exp2(d, hn::Sub(hn::Load(d, weight + i * N), maxima[i]));
-        hn::Store(e, d, weight + i * N);
-        sums[i] = hn::Add(sums[i], e);
-      }
-    }
+    for (V& maximum : maxima) maximum = hn::IfThenZeroElse(hn::Eq(maximum, minus_infinity), maximum);
+    exponentiate(maxima, factors, count, weights, sums);
+    if (params.dropout.active()) drop_weights(params.dropout, unit.sequence, head, start, first, count, weights);
     const int64_t next = std::min(start + kLocalTile, unit.last);
-    panel::prefetch_rows(q.data + (next - offset) * q.row_stride, q.row_stride, width,
+    panel::prefetch_rows(q.data + (next - x.offset) * q.row_stride, q.row_stride, width,
                          std::min(kLocalTile, unit.last - next));
-    mix_values(tile, !packed_values.finite(), weights, packed_values.row(first), chunk_stride, value_width, out_rows);
+    mix_values(tile, !x.packed_values.finite(), weights, x.packed_values.row(first), x.ring.chunk_stride(), value_width,
+               out_rows);
 
     HWY_ALIGN T inverse[kLocalTile];
     HWY_ALIGN T log_sum[kLocalTile];
     for (int i = 0; i < kVectors; ++i) {
-      const auto none = hn::Eq(sums[i], zero);
-      hn::Store(hn::IfThenZeroElse(none, hn::Div(hn::Set(d, T(1)), sums[i])), d, inverse + i * N);
+      const auto none = hn::Eq(sums[i], hn::Zero(d));
+      const V scaled = hn::Mul(sums[i], hn::Load(d, factors + i * N));
+      hn::Store(hn::IfThenZeroElse(none, hn::Div(numerator, scaled)), d, inverse + i * N);
       const V log = hn::MulAdd(maxima[i], hn::Set(d, static_cast<T>(panel::kLn2)), panel::Log(d, sums[i]));
-      hn::Store(hn::IfThenElse(none, hn::Set(d, -std::numeric_limits<T>::infinity()), log), d, log_sum + i * N);
+      hn::Store(hn::IfThenElse(none, minus_infinity, log), d, log_sum + i * N);
     }
     for (int64_t lane = tile.live; lane < tile.live_end; ++lane) {
-      const int64_t i = start + lane - offset;
+      const int64_t i = start + lane - x.offset;
       panel::store_row(out_rows, kTileStride, lane, value_width, inverse[lane], out.data + i * out.row_stride);
       lse.data[i * lse.row_stride] = log_sum[lane];
     }
   }
 }
 
+template <class S, class O>
+void forward_unit(const LocalForward<S, O>& params, const LocalUnit& unit, ForwardScratch<Computed<S>>& scratch) {
+  UnitKeys<S> keys(params, unit, scratch);
+  const HeadGroup group = head_group(params, unit.key_head);
+  for (int64_t head = group.first; head < group.last; ++head) forward_head(params, unit, head, keys, scratch);
+}
+
 void forward_unit_float(const LocalForward<float>& params, const LocalUnit& unit, ForwardScratch<float>& scratch) {
   forward_unit(params, unit, scratch);
 }
 void forward_unit_double(const LocalForward<double>& params, const LocalUnit& unit, ForwardScratch<double>& scratch) {
+  forward_unit(params, unit, scratch);
+}
+void forward_unit_bfloat16(const LocalForward<BFloat16>& params, const LocalUnit& unit,
+                           ForwardScratch<float>& scratch) {
+  forward_unit(params, unit, scratch);
+}
+void forward_unit_bfloat16_to_float(const LocalForward<BFloat16, float>& params, const LocalUnit& unit,
+                                    ForwardScratch<float>& scratch) {
   forward_unit(params, unit, scratch);
 }
 
@@ -195,15 +263,17 @@ namespace {
 
 HWY_EXPORT(forward_unit_float);
 HWY_EXPORT(forward_unit_double);
+HWY_EXPORT(forward_unit_bfloat16);
+HWY_EXPORT(forward_unit_bfloat16_to_float);
 
 /// Query positions of a unit. A row's bits do not depend on it.
 constexpr int64_t kForwardUnit = 256;
 
-template <class T, class UnitFunction>
-void run_forward(const LocalForward<T>& params, const Parallel& parallel, UnitFunction unit_function) {
+template <class S, class O, class UnitFunction>
+void run_forward(const LocalForward<S, O>& params, const Parallel& parallel, UnitFunction unit_function) {
   check_local(params);
   const LocalUnits units(params, kForwardUnit, true);
-  std::vector<ForwardScratch<T>> scratch(static_cast<std::size_t>(parallel.workers()));
+  std::vector<ForwardScratch<Computed<S>>> scratch(static_cast<std::size_t>(parallel.workers()));
   parallel.run(units.count(), [&](int64_t index, int worker) {
     unit_function(params, units[index], scratch[static_cast<std::size_t>(worker)]);
   });
@@ -218,6 +288,14 @@ void local_forward(const LocalForward<float>& params, const Parallel& parallel) 
 void local_forward(const LocalForward<double>& params, const Parallel& parallel) {
   simd::ensure_target();
   run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(forward_unit_double));
+}
+void local_forward(const LocalForward<BFloat16>& params, const Parallel& parallel) {
+  simd::ensure_target();
+  run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(forward_unit_bfloat16));
+}
+void local_forward(const LocalForward<BFloat16, float>& params, const Parallel& parallel) {
+  simd::ensure_target();
+  run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(forward_unit_bfloat16_to_float));
 }
 
 }  // namespace longspan::kernels

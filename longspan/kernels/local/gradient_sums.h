@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "longspan/base/aligned.h"
@@ -16,58 +17,104 @@
 namespace longspan::kernels {
 
 /// Positions of a backward unit: at least the reaches, so that a key is seen from its own unit and the two beside it.
-template <class T>
-int64_t backward_unit_length(const LocalParams<T>& params) {
+template <class S>
+int64_t backward_unit_length(const LocalParams<S>& params) {
   constexpr int64_t kSmallest = 512;
   constexpr int64_t kLargest = int64_t{1} << 40;
   const int64_t reach = std::min(std::max(params.reach_left, params.reach_right), kLargest);
   return std::max(kSmallest, (reach + kSmallest - 1) / kSmallest * kSmallest);
 }
 
-/// Partial gradients of every unit of a call.
+/// Where a unit leaves its part of what is summed over units.
 template <class T>
+struct UnitSums {
+  /// Contributions to keys of its neighbours: [left + right][width + value_width], the rows of the reach.left keys
+  /// before the unit, then those of the reach.right keys behind it. nullptr when it has no neighbour.
+  T* border = nullptr;
+  /// Its own part for keys that a neighbour adds to, where dk and dv cannot hold it unrounded (own_row); else nullptr.
+  T* own = nullptr;
+};
+
+/// The keys of a unit that a neighbour adds to: those within reach of its borders.
+struct SharedKeys {
+  int64_t first, last;     ///< of the unit
+  int64_t before, behind;  ///< how many of them the unit before and the unit behind see
+
+  bool from_before(int64_t j) const { return j < first + before; }
+  bool from_behind(int64_t j) const { return j >= last - behind; }
+  bool holds(int64_t j) const { return from_before(j) || from_behind(j); }
+  /// Row of key j in UnitSums::own.
+  int64_t own_row(int64_t j) const { return from_before(j) ? j - first : before + (j - (last - behind)); }
+};
+
+/// Partial gradients of every unit of a call.
+template <class S, class O>
 class GradientSums {
+  using T = Computed<S>;
+  static constexpr bool kRounded = !std::is_same_v<S, T>;
+
  public:
-  GradientSums(const LocalBackward<T>& params, const LocalUnits& units)
+  GradientSums(const LocalBackward<S, O>& params, const LocalUnits& units)
       : params_(params), units_(units), table_(params.dtable != nullptr) {
     int64_t borders = 0, tables = 0;
     for (int64_t s = 0; s < params.sequences; ++s) {
       const Reach reach = clamped_reach(params, params.keys.size(s));
-      const int64_t count = units.units(s) * params.heads;
       border_start_.push_back(borders);
       table_start_.push_back(tables);
-      if (units.units(s) > 1) borders += count * border_size(reach);
-      if (table_) tables += count * table_size(reach);
+      if (units.units(s) > 1) borders += units.units(s) * key_heads(params) * unit_size(reach);
+      if (table_) tables += units.units(s) * params.heads * table_size(reach);
     }
     borders_ = AlignedBuffer<T>(borders);
     tables_ = AlignedBuffer<double>(tables);
   }
 
-  /// The unit's contributions to keys of its neighbours: [left + right][width + value_width], the rows of the
-  /// reach.left keys before the unit, then those of the reach.right keys behind it. nullptr when it has no neighbour.
-  T* border(const LocalUnit& unit, Reach reach) {
-    if (units_.units(unit.sequence) <= 1) return nullptr;
-    return borders_.data() + border_start_[index(unit)] + rank(unit) * border_size(reach);
+  UnitSums<T> unit(const LocalUnit& unit, Reach reach) {
+    if (units_.units(unit.sequence) <= 1) return {};
+    T* rows = borders_.data() + border_start_[index(unit.sequence)] +
+              (unit.key_head * units_.units(unit.sequence) + unit.number) * unit_size(reach);
+    return {rows, kRounded ? rows + border_size(reach) : nullptr};
   }
-  /// The unit's sums of score gradients by offset j - i, [left + right + 1] from -left; nullptr when unwanted.
-  double* table(const LocalUnit& unit, Reach reach) {
-    return table_ ? tables_.data() + table_start_[index(unit)] + rank(unit) * table_size(reach) : nullptr;
+  /// Sums of score gradients of a query head by offset j - i, [left + right + 1] from -left; nullptr when unwanted.
+  double* table(const LocalUnit& unit, int64_t head, Reach reach) {
+    if (!table_) return nullptr;
+    return tables_.data() + table_start_[index(unit.sequence)] +
+           (head * units_.units(unit.sequence) + unit.number) * table_size(reach);
+  }
+  SharedKeys shared_keys(const LocalUnit& unit, Reach reach) const {
+    const int64_t size = unit.last - unit.first;
+    return {unit.first, unit.last, unit.number > 0 ? std::min(reach.right, size) : 0,
+            unit.number + 1 < units_.units(unit.sequence) ? reach.left : 0};
   }
 
   /// Adds to the keys of `unit` what its neighbours left for them: from the unit before, then from the one behind.
   void add_borders(const LocalUnit& unit) {
-    const int64_t keys = params_.keys.size(unit.sequence);
-    const Reach reach = clamped_reach(params_, keys);
+    const Reach reach = clamped_reach(params_, params_.keys.size(unit.sequence));
+    const SharedKeys shared = shared_keys(unit, reach);
+    const UnitSums<T> own = this->unit(unit, reach);
     LocalUnit other = unit;
-    if (unit.number > 0) {
-      other.number = unit.number - 1;
-      const T* rows = border(other, reach) + reach.left * row_size();
-      add_rows(unit, rows, unit.first, std::min(unit.first + reach.right, unit.last));
-    }
-    if (unit.number + 1 < units_.units(unit.sequence)) {
-      other.number = unit.number + 1;
-      add_rows(unit, border(other, reach), unit.last - reach.left, unit.last);
-    }
+    other.number = unit.number - 1;
+    const T* before = shared.before > 0 ? this->unit(other, reach).border + reach.left * row_size() : nullptr;
+    other.number = unit.number + 1;
+    const T* behind = shared.behind > 0 ? this->unit(other, reach).border : nullptr;
+    const RowsView<S> dk = params_.keys.at(params_.dk, unit.sequence, unit.key_head);
+    const RowsView<S> dv = params_.keys.at(params_.dv, unit.sequence, unit.key_head);
+    const auto add_key = [&](int64_t j) {
+      const T* from_before = shared.from_before(j) ? before + (j - unit.first) * row_size() : nullptr;
+      const T* from_behind = shared.from_behind(j) ? behind + (j - (unit.last - shared.behind)) * row_size() : nullptr;
+      const T* kept = kRounded ? own.own + shared.own_row(j) * row_size() : nullptr;
+      const auto add = [&](S* to, int64_t at, int64_t width) {
+        for (int64_t c = at; c < at + width; ++c, ++to) {
+          T sum = kRounded ? kept[c] : static_cast<T>(*to);
+          if (from_before) sum += from_before[c];
+          if (from_behind) sum += from_behind[c];
+          *to = static_cast<S>(sum);
+        }
+      };
+      add(dk.data + j * dk.row_stride, 0, params_.width);
+      add(dv.data + j * dv.row_stride, params_.width, params_.value_width);
+    };
+    for (int64_t j = unit.first; j < unit.first + shared.before; ++j) add_key(j);
+    for (int64_t j = std::max(unit.first + shared.before, unit.last - shared.behind); j < unit.last; ++j) add_key(j);
   }
 
   /// Writes dtable: in float64 over sequences, (heads when they share it,) and units, in ascending order.
@@ -83,7 +130,7 @@ class GradientSums {
                         "table of ", params_.table_size, ", centre ", params_.table_centre);
         for (int64_t h = first; h < last; ++h)
           for (int64_t number = 0; number < units_.units(s); ++number) {
-            const double* part = table({s, h, number, 0, 0}, reach);
+            const double* part = table({.sequence = s, .number = number}, h, reach);
             double* to = sums.data() + params_.table_centre - reach.left;
             for (int64_t i = 0; i < table_size(reach); ++i) to[i] += part[i];
           }
@@ -94,25 +141,13 @@ class GradientSums {
   }
 
  private:
-  static std::size_t index(const LocalUnit& unit) { return static_cast<std::size_t>(unit.sequence); }
-  int64_t rank(const LocalUnit& unit) const { return unit.head * units_.units(unit.sequence) + unit.number; }
+  static std::size_t index(int64_t sequence) { return static_cast<std::size_t>(sequence); }
   int64_t row_size() const { return params_.width + params_.value_width; }
   int64_t border_size(Reach reach) const { return (reach.left + reach.right) * row_size(); }
+  int64_t unit_size(Reach reach) const { return (kRounded ? 2 : 1) * border_size(reach); }
   static int64_t table_size(Reach reach) { return reach.left + reach.right + 1; }
 
-  // Adds consecutive border rows to keys [first, last).
-  void add_rows(const LocalUnit& unit, const T* rows, int64_t first, int64_t last) const {
-    const RowsView<T> dk = params_.keys.at(params_.dk, unit.sequence, unit.head);
-    const RowsView<T> dv = params_.keys.at(params_.dv, unit.sequence, unit.head);
-    for (int64_t j = first; j < last; ++j, rows += row_size()) {
-      T* to = dk.data + j * dk.row_stride;
-      for (int64_t c = 0; c < params_.width; ++c) to[c] += rows[c];
-      to = dv.data + j * dv.row_stride;
-      for (int64_t c = 0; c < params_.value_width; ++c) to[c] += rows[params_.width + c];
-    }
-  }
-
-  const LocalBackward<T>& params_;
+  const LocalBackward<S, O>& params_;
   const LocalUnits& units_;
   bool table_;
   std::vector<int64_t> border_start_, table_start_;  ///< by sequence

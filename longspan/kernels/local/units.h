@@ -16,16 +16,31 @@ namespace longspan::kernels {
 inline constexpr int64_t kLocalTile = 16;
 
 /// Position of query row 0 of sequence s on its key axis.
-template <class T>
-int64_t query_offset(const LocalParams<T>& params, int64_t s) {
+template <class S>
+int64_t query_offset(const LocalParams<S>& params, int64_t s) {
   return params.keys.size(s) - params.queries.size(s);
 }
 
-/// Positions [first, last) on the key axis of one (sequence, head).
+/// Heads of keys and values, and query heads [first, last) that read one of them.
+template <class S>
+int64_t key_heads(const LocalParams<S>& params) {
+  return params.key_heads == 0 ? params.heads : params.key_heads;
+}
+struct HeadGroup {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+template <class S>
+HeadGroup head_group(const LocalParams<S>& params, int64_t key_head) {
+  const int64_t size = params.heads / key_heads(params);
+  return {key_head * size, (key_head + 1) * size};
+}
+
+/// Positions [first, last) on the key axis of one (sequence, key head), for all query heads that read it.
 struct LocalUnit {
   int64_t sequence = 0;
-  int64_t head = 0;
-  int64_t number = 0;  ///< of the unit within the (sequence, head)
+  int64_t key_head = 0;
+  int64_t number = 0;  ///< of the unit within the (sequence, key head)
   int64_t first = 0;
   int64_t last = 0;
 };
@@ -35,20 +50,20 @@ struct Reach {
   int64_t left = 0;
   int64_t right = 0;
 };
-template <class T>
-Reach clamped_reach(const LocalParams<T>& params, int64_t keys) {
+template <class S>
+Reach clamped_reach(const LocalParams<S>& params, int64_t keys) {
   const int64_t most = std::max<int64_t>(keys - 1, 0);
   return {std::min(params.reach_left, most), std::min(params.reach_right, most)};
 }
 
-/// Every unit of a call: sequences in order, within them heads, within those positions; or positions before heads where
-/// the heads of a row lie side by side in memory. The order is one of work, not of sums.
+/// Every unit of a call: sequences in order, within them key heads, within those positions; or positions before heads
+/// where the heads of a row lie side by side in memory. The order is one of work, not of sums.
 class LocalUnits {
  public:
   /// Cuts the key axis (or, `queries_only`, the part of it that has queries) at multiples of `length`.
-  template <class T>
-  LocalUnits(const LocalParams<T>& params, int64_t length, bool queries_only)
-      : heads_(params.heads), length_(length), heads_inside_(params.k.head_stride < params.k.row_stride) {
+  template <class S>
+  LocalUnits(const LocalParams<S>& params, int64_t length, bool queries_only)
+      : heads_(key_heads(params)), length_(length), heads_inside_(params.k.head_stride < params.k.row_stride) {
     sequences_.resize(static_cast<std::size_t>(params.sequences));
     for (int64_t s = 0; s < params.sequences; ++s) {
       Sequence& sequence = sequences_[static_cast<std::size_t>(s)];
@@ -62,7 +77,7 @@ class LocalUnits {
   }
 
   int64_t count() const { return count_; }
-  /// Units of each head of a sequence.
+  /// Units of each key head of a sequence.
   int64_t units(int64_t sequence) const { return sequences_[static_cast<std::size_t>(sequence)].units; }
   LocalUnit operator[](int64_t index) const {
     const auto after = std::upper_bound(sequences_.begin(), sequences_.end(), index,
@@ -71,7 +86,7 @@ class LocalUnits {
     const int64_t within = index - sequence.before;
     LocalUnit unit;
     unit.sequence = after - 1 - sequences_.begin();
-    unit.head = heads_inside_ ? within % heads_ : within / sequence.units;
+    unit.key_head = heads_inside_ ? within % heads_ : within / sequence.units;
     unit.number = heads_inside_ ? within / heads_ : within % sequence.units;
     unit.first = (sequence.first_unit + unit.number) * length_;
     unit.last = std::min(unit.first + length_, sequence.last);
@@ -82,7 +97,7 @@ class LocalUnits {
   struct Sequence {
     int64_t before = 0;  ///< units of the sequences before it
     int64_t first_unit = 0;
-    int64_t units = 0;  ///< per head
+    int64_t units = 0;  ///< per key head
     int64_t last = 0;   ///< keys
   };
   std::vector<Sequence> sequences_;
@@ -106,8 +121,12 @@ class Scratch {
 };
 
 /// Rules that hold for forward and backward alike; throws InputError.
-template <class T>
-void check_local(const LocalParams<T>& params) {
+template <class S>
+void check_local(const LocalParams<S>& params) {
+  LONGSPAN_CHECK(params.key_heads >= 0 && (params.key_heads == 0 || params.heads % params.key_heads == 0),
+                 "local attention: key_heads must divide ", params.heads, " heads, got ", params.key_heads);
+  LONGSPAN_CHECK(params.dropout.probability >= 0 && params.dropout.probability < 1,
+                 "local attention: dropout must be in [0, 1), got ", params.dropout.probability);
   LONGSPAN_CHECK(params.width >= 1, "local attention: width must be at least 1, got ", params.width);
   LONGSPAN_CHECK(params.value_width >= 1, "local attention: value_width must be at least 1, got ", params.value_width);
   LONGSPAN_CHECK(params.reach_left >= 0, "local attention: reach_left must not be negative, got ", params.reach_left);

@@ -1,26 +1,29 @@
-// What forward.cc passes from the plain driver to the code of one SIMD target.
+// What the driver (forward_call.cc) passes to the code of one SIMD target (forward.cc).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "longspan/base/aligned.h"
 #include "longspan/kernels/memory/basis.h"
+#include "longspan/kernels/memory/rows.h"
+#include "longspan/kernels/memory/slot_dropout.h"
 
 namespace longspan::kernels::memory {
 
-/// Consecutive rows of one sequence and head; strides in elements.
+/// Consecutive rows of one sequence and head.
 template <class T>
 struct ReadRun {
   int64_t slots = 0, width = 0, rows = 0;
   double scale = 1;
-  const T* q = nullptr;
-  int64_t q_stride = 0;
-  T* out = nullptr;
-  int64_t out_stride = 0;
+  int64_t count = 0;  ///< position of the first row
+  SlotDropout dropout;
+  Rows<const T> q;
+  Rows<T> out;
   // Causal: the sums stand in the scratch.
-  const T* m = nullptr;
-  int64_t m_stride = 0;
-  int64_t count = 0;  ///< positions before the first row
+  Rows<const T> m;
+  int64_t window = 0;
+  Accumulator accumulator = Accumulator::float64;
   // Full: the one memory row, padded(slots).
   const T* h = nullptr;
 };
@@ -33,17 +36,32 @@ struct ForwardScratch {
       : basis(slots, width),
         z(kTile * padded(slots)),
         a(kTile * padded(slots)),
-        closed(padded(slots)),
-        open(padded(slots)) {
+        factors(kTile * padded(slots)),
+        rows(kTile * padded(width)),
+        closed(2 * padded(slots)),
+        open(2 * padded(slots)),
+        visible(padded(slots)) {
     // The scan runs over whole vectors: sums of the padding start as zeros.
-    std::fill_n(closed.data(), closed.size(), 0.0);
-    std::fill_n(open.data(), open.size(), 0.0);
+    for (AlignedBuffer<double>* x : {&closed, &open, &visible}) std::fill_n(x->data(), x->size(), 0.0);
     std::fill_n(z.data(), z.size(), T(0));
   }
 
   Basis<T> basis;
-  AlignedBuffer<T> z, a;  ///< [kTile][padded(slots)]: projections and then memories, and scores and then weights
-  AlignedBuffer<double> closed, open;
+  AlignedBuffer<T> z, a;     ///< [kTile][padded(slots)]: projections and then memories, and scores and then weights
+  AlignedBuffer<T> factors;  ///< of dropout, like a
+  AlignedBuffer<T> rows;     ///< [kTile][padded(width)] of bfloat16 in float
+  AlignedBuffer<double> closed, open;  ///< [words][padded(slots)]
+  AlignedBuffer<double> visible;       ///< [padded(slots)]
 };
+
+/// Reads the rows and takes them into the sums of the scratch.
+void read_causal(const ReadRun<float>& run, ForwardScratch<float>& scratch);
+void read_causal(const ReadRun<double>& run, ForwardScratch<double>& scratch);
+/// Takes the rows, of one chunk, into scratch.open only.
+void add_projections(const ReadRun<float>& run, ForwardScratch<float>& scratch);
+void add_projections(const ReadRun<double>& run, ForwardScratch<double>& scratch);
+/// Reads run.h.
+void read_full(const ReadRun<float>& run, ForwardScratch<float>& scratch);
+void read_full(const ReadRun<double>& run, ForwardScratch<double>& scratch);
 
 }  // namespace longspan::kernels::memory

@@ -32,7 +32,8 @@ struct Item {
 
 class Plan {
  public:
-  /// `count` [sequences]: positions before each sequence's first row; nullptr for zeros.
+  /// `count` [sequences]: positions before each sequence's first row; nullptr for zeros. `workers` = 1: no sequence is
+  /// split.
   Plan(int64_t sequences, const Segments& segments, const int64_t* count, int64_t heads, int workers);
 
   int64_t rows(int64_t s) const { return segments_.size(s); }
@@ -49,6 +50,11 @@ class Plan {
   }
   /// True when the chunk is complete after the call: its sums are then part of `closed`.
   bool complete(int64_t s, int64_t k) const { return k + 1 < chunks(s) || (start(s) + rows(s)) % kMemoryChunk == 0; }
+  /// Number of the chunk's rows before the last window border behind one of its rows; 0 if there is none.
+  int64_t rows_before_border(int64_t s, int64_t k, int64_t window) const {
+    const int64_t begin = start(s) + chunk_row(s, k), end = start(s) + chunk_row(s, k + 1);
+    return window == 0 ? 0 : std::max<int64_t>(end / window * window - begin, 0);
+  }
   int64_t chunk_end(const Item& item, int64_t s) const { return item.chunk_end < 0 ? chunks(s) : item.chunk_end; }
 
   const std::vector<Item>& items() const { return items_; }

@@ -12,6 +12,8 @@
 #include <cstdint>
 
 #include "longspan/kernels/memory/plan.h"
+#include "longspan/kernels/memory/slot_dropout.h"
+#include "longspan/simd/dropout-inl.h"
 #include "longspan/simd/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -68,9 +70,36 @@ HWY_NOINLINE void softmax_rows(int64_t rows, int64_t slots, int64_t stride, T sc
   }
 }
 
-/// a <- u = p o h with p = softmax(scale a o h): the slot weights that the basis expands to the output.
+/// factors [rows][stride] = 1 / (1 - p) where dropout keeps a slot's weight, else 0, for the rows from `position` on.
+/// Writes whole vectors, up to kTile rows. The bits are those of base/dropout.h.
 template <class T>
-HWY_NOINLINE void read_rows(int64_t rows, int64_t slots, int64_t stride, T scale, T* a, const T* h, int64_t h_stride) {
+HWY_NOINLINE void dropout_rows(const SlotDropout& dropout, int64_t rows, int64_t stride, int64_t position, T* factors) {
+  const hn::ScalableTag<uint32_t> du;
+  constexpr int64_t kLanes = hn::MaxLanes(du);
+  HWY_ALIGN uint32_t row[kLanes], group[kLanes], words[4 * kLanes];
+  const auto seed = static_cast<uint64_t>(dropout.seed);
+  const auto kept = static_cast<T>(dropout.scale());
+  const uint32_t threshold = dropout.threshold();
+  const int64_t groups = stride / 4;
+  for (int64_t first = 0; first < rows * groups; first += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      row[lane] = static_cast<uint32_t>(position + (first + lane) / groups);
+      group[lane] = static_cast<uint32_t>((first + lane) % groups);
+    }
+    hn::Vec<decltype(du)> word[4] = {hn::Load(du, row), hn::Load(du, group),
+                                     hn::Set(du, static_cast<uint32_t>(dropout.head)),
+                                     hn::Set(du, static_cast<uint32_t>(dropout.sequence))};
+    sn::Philox4x32(du, word, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+    hn::StoreInterleaved4(word[0], word[1], word[2], word[3], du, words);
+    for (int64_t i = 0; i < 4 * kLanes; ++i) factors[4 * first + i] = words[i] >= threshold ? kept : T(0);
+  }
+}
+
+/// a <- u = p o h with p = softmax(scale a o h), times the factors of dropout where given: the slot weights that the
+/// basis expands to the output.
+template <class T>
+HWY_NOINLINE void read_rows(int64_t rows, int64_t slots, int64_t stride, T scale, T* a, const T* h, int64_t h_stride,
+                            const T* factors) {
   const hn::ScalableTag<T> d;
   HWY_ALIGN T inverse_sum[kTile];
   softmax_rows(rows, slots, stride, scale, a, h, h_stride, a, inverse_sum);
@@ -78,17 +107,19 @@ HWY_NOINLINE void read_rows(int64_t rows, int64_t slots, int64_t stride, T scale
     const auto inverse = hn::Set(d, inverse_sum[t]);
     for (int64_t i = 0; i < slots; i += hn::MaxLanes(d)) {
       T* row = a + t * stride + i;
-      const auto p = hn::Mul(hn::Load(d, row), inverse);
+      auto p = hn::Mul(hn::Load(d, row), inverse);
+      if (factors) p = hn::Mul(p, hn::Load(d, factors + t * stride + i));
       hn::Store(hn::Mul(p, hn::Load(d, h + t * h_stride + i)), d, row);
     }
   }
 }
 
-/// Gradient of read_rows. In: a, h, du. Out: u = p o h, da, and dh in place of du.
-///     dp = du o h;  ds = p o (dp - sum(p o dp));  da = scale ds o h;  dh = du o p + scale ds o a
+/// Gradient of read_rows. In: a, h, du. Out: u, da, and dh in place of du. With k the factors of dropout, else 1:
+///     u = k o p o h;  dp = k o du o h;  ds = p o (dp - sum(p o dp));  da = scale ds o h;  dh = k o du o p + scale ds o
+///     a
 template <class T>
 HWY_NOINLINE void read_rows_backward(int64_t rows, int64_t slots, int64_t stride, T scale, const T* a, const T* h,
-                                     int64_t h_stride, T* du, T* u, T* da) {
+                                     int64_t h_stride, const T* factors, T* du, T* u, T* da) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = hn::MaxLanes(d);
   const auto factor = hn::Set(d, scale);
@@ -103,10 +134,18 @@ HWY_NOINLINE void read_rows_backward(int64_t rows, int64_t slots, int64_t stride
     auto sum = hn::Zero(d);
     const auto weigh = [&](int64_t i, auto memory, auto grad) HWY_ATTR {
       const auto p = hn::Mul(hn::Load(d, p_row + i), inverse);
-      const auto weight = hn::Mul(p, memory);
       hn::Store(p, d, p_row + i);
-      hn::Store(weight, d, u + t * stride + i);
-      sum = hn::MulAdd(weight, grad, sum);
+      if (factors) {
+        const auto kept = hn::Load(d, factors + t * stride + i);
+        grad = hn::Mul(grad, kept);
+        hn::Store(grad, d, du + t * stride + i);
+        hn::Store(hn::Mul(hn::Mul(p, kept), memory), d, u + t * stride + i);
+        sum = hn::MulAdd(hn::Mul(p, memory), grad, sum);
+      } else {
+        const auto weight = hn::Mul(p, memory);
+        hn::Store(weight, d, u + t * stride + i);
+        sum = hn::MulAdd(weight, grad, sum);
+      }
     };
     const T* h_row = h + t * h_stride;
     const T* du_row = du + t * stride;
@@ -122,7 +161,7 @@ HWY_NOINLINE void read_rows_backward(int64_t rows, int64_t slots, int64_t stride
       const int64_t at = t * stride + i;
       const auto memory = hn::Load(d, h + t * h_stride + i);
       const auto p = hn::Load(d, da + at);
-      const auto grad = hn::Load(d, du + at);
+      const auto grad = hn::Load(d, du + at);  // k o du
       const auto ds = hn::Mul(factor, hn::Mul(p, hn::Sub(hn::Mul(grad, memory), center)));
       hn::Store(hn::Mul(ds, memory), d, da + at);
       hn::Store(hn::MulAdd(ds, hn::Load(d, a + at), hn::Mul(grad, p)), d, du + at);

@@ -13,7 +13,8 @@ namespace longspan::ops {
 namespace {
 
 bool has_kernel(const at::Tensor& q) {
-  return (q.is_cpu() || q.is_meta()) && (q.scalar_type() == at::kFloat || q.scalar_type() == at::kDouble);
+  const auto dtype = q.scalar_type();
+  return (q.is_cpu() || q.is_meta()) && (dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16);
 }
 
 struct Log {
@@ -45,7 +46,7 @@ Backend choose_backend(const char* op, std::string_view requested, const at::Ten
   if (requested == "auto") return has_kernel(q) ? Backend::kernel : Backend::composed;
   if (requested == "reference") return Backend::composed;
   TORCH_CHECK_VALUE(requested == "kernel", op, ": backend: expected auto, kernel or reference, got ", requested);
-  TORCH_CHECK_VALUE(has_kernel(q), op, ": backend: the kernel takes float32 and float64 on the CPU, got ",
+  TORCH_CHECK_VALUE(has_kernel(q), op, ": backend: the kernel takes float32, float64 and bfloat16 on the CPU, got ",
                     dtype_name(q), " on ", q.device());
   return Backend::kernel;
 }

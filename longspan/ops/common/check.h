@@ -23,12 +23,28 @@ c10::ArrayRef<Int> sizes_of(const at::Tensor& t) {
 /// "float32"
 inline std::string_view dtype_name(const at::Tensor& t) { return c10::getDtypeNames(t.scalar_type()).first; }
 
+inline bool is_16_bit(const at::Tensor& t) { return t.scalar_type() == at::kBFloat16 || t.scalar_type() == at::kHalf; }
+
+inline void check_same_device(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q,
+                              const char* q_name = "q") {
+  TORCH_CHECK_VALUE(t.device() == q.device(), op, ": ", name, ": expected device ", q.device(), " as ", q_name,
+                    ", got ", t.device());
+}
+
 /// Same device and dtype as the operator's first tensor `q`.
-inline void check_same_kind(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q) {
-  TORCH_CHECK_VALUE(t.scalar_type() == q.scalar_type(), op, ": ", name, ": expected ", dtype_name(q), " as q, got ",
-                    dtype_name(t));
-  TORCH_CHECK_VALUE(t.device() == q.device(), op, ": ", name, ": expected device ", q.device(), " as q, got ",
-                    t.device());
+inline void check_same_kind(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q,
+                            const char* q_name = "q") {
+  TORCH_CHECK_VALUE(t.scalar_type() == q.scalar_type(), op, ": ", name, ": expected ", dtype_name(q), " as ", q_name,
+                    ", got ", dtype_name(t));
+  check_same_device(op, name, t, q, q_name);
+}
+
+/// The same, for what may be float32 beside a 16-bit `q`.
+inline void check_same_or_float32(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q) {
+  if (!is_16_bit(q)) return check_same_kind(op, name, t, q);
+  TORCH_CHECK_VALUE(t.scalar_type() == q.scalar_type() || t.scalar_type() == at::kFloat, op, ": ", name, ": expected ",
+                    dtype_name(q), " as q or float32, got ", dtype_name(t));
+  check_same_device(op, name, t, q);
 }
 
 inline void check_floating(const char* op, const char* name, const at::Tensor& t) {
@@ -40,16 +56,29 @@ inline void check_dims(const char* op, const char* name, const at::Tensor& t, in
   TORCH_CHECK_VALUE(t.dim() == dims, op, ": ", name, ": expected ", shape, ", got ", t.sym_sizes());
 }
 
-/// Borders of packed sequences: [S + 1], int32 or int64, on the CPU; under packing the batch is 1. Their values are
-/// checked by load_borders() (rows.h), where there are any.
+/// Borders of packed sequences: [S + 1], int32 or int64, on the CPU or beside q; under packing the batch is 1. Their
+/// values are checked by load_borders() (rows.h), where there are any.
 template <class Int>
-void check_borders_shape(const char* op, const char* name, const at::Tensor& cu, const Int& batch) {
+void check_borders_shape(const char* op, const char* name, const at::Tensor& cu, const at::Tensor& q) {
   TORCH_CHECK_VALUE(cu.dim() == 1 && sizes_of<Int>(cu)[0] >= 1, op, ": ", name, ": expected [S + 1], got ",
                     cu.sym_sizes());
   TORCH_CHECK_VALUE(cu.scalar_type() == at::kLong || cu.scalar_type() == at::kInt, op, ": ", name,
                     ": expected int64 or int32, got ", dtype_name(cu));
-  TORCH_CHECK_VALUE(cu.is_cpu() || cu.is_meta(), op, ": ", name, ": expected a CPU tensor, got device ", cu.device());
-  TORCH_CHECK_VALUE(batch == 1, op, ": ", name, ": expected a batch of 1 in a packed call, got B = ", batch);
+  TORCH_CHECK_VALUE(cu.is_cpu() || cu.device() == q.device(), op, ": ", name, ": expected a tensor on ",
+                    q.is_cpu() ? "" : "cpu or ", q.device(), ", got device ", cu.device());
+  TORCH_CHECK_VALUE(sizes_of<Int>(q)[0] == 1, op, ": ", name,
+                    ": expected a batch of 1 in a packed call, got B = ", sizes_of<Int>(q)[0]);
+}
+
+/// Probability and seed of dropout; load_dropout() reads the seed.
+inline void check_dropout(const char* op, double dropout, const std::optional<at::Tensor>& seed, const at::Tensor& q) {
+  TORCH_CHECK_VALUE(dropout >= 0 && dropout < 1, op, ": dropout: expected a probability in [0, 1), got ", dropout);
+  TORCH_CHECK_VALUE(seed || dropout == 0, op, ": dropout_seed: expected with a dropout of ", dropout);
+  if (!seed) return;
+  check_dims(op, "dropout_seed", *seed, 0, "no dimensions");
+  TORCH_CHECK_VALUE(seed->scalar_type() == at::kLong, op, ": dropout_seed: expected int64, got ", dtype_name(*seed));
+  TORCH_CHECK_VALUE(seed->is_cpu() || seed->device() == q.device(), op, ": dropout_seed: expected a tensor on ",
+                    q.is_cpu() ? "" : "cpu or ", q.device(), ", got device ", seed->device());
 }
 
 /// Whether the elements of `t` can be read: not on the meta device, nor in a tensor that stands for one while a graph

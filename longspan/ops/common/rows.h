@@ -5,7 +5,9 @@
 #include <ATen/ops/empty.h>
 
 #include <optional>
+#include <type_traits>
 
+#include "longspan/base/bfloat16.h"
 #include "longspan/base/views.h"
 
 namespace longspan::ops {
@@ -13,25 +15,32 @@ namespace longspan::ops {
 /// The tensor itself where its last dimension is dense, as the kernels need it, else a contiguous copy.
 inline at::Tensor dense_rows(const at::Tensor& t) { return t.stride(-1) == 1 || t.size(-1) <= 1 ? t : t.contiguous(); }
 
+/// at::BFloat16 and the kernels' BFloat16 are the same 16 bits.
+static_assert(sizeof(at::BFloat16) == sizeof(BFloat16));
+template <class T>
+using TensorElement = std::conditional_t<std::is_same_v<T, BFloat16>, at::BFloat16, T>;
+
 /// View of [B, H, N, D] by its strides.
 template <class T>
 RowsView<const T> rows(const at::Tensor& t) {
-  return {t.const_data_ptr<T>(), t.stride(0), t.stride(1), t.stride(2)};
+  return {reinterpret_cast<const T*>(t.const_data_ptr<TensorElement<T>>()), t.stride(0), t.stride(1), t.stride(2)};
 }
 template <class T>
 RowsView<T> mutable_rows(const at::Tensor& t) {
-  return {t.mutable_data_ptr<T>(), t.stride(0), t.stride(1), t.stride(2)};
+  return {reinterpret_cast<T*>(t.mutable_data_ptr<TensorElement<T>>()), t.stride(0), t.stride(1), t.stride(2)};
 }
 
 /// True where [B, H, N, D] is laid out as [B, N, H, D], as the split of a projection into heads leaves it.
 inline bool rows_before_heads(const at::Tensor& t) { return t.sym_stride(2) > t.sym_stride(1); }
 
-/// An uninitialised [B, H, N, W] with the order of dimensions of `like`, so that heads can be joined without a copy.
-/// Works on symbolic sizes, and so agrees between kernels and meta functions.
+/// An uninitialised [B, H, N, W] with the order of dimensions of `like`, so that heads can be joined without a copy,
+/// and its dtype unless given. Works on symbolic sizes, and so agrees between kernels and meta functions.
 inline at::Tensor empty_rows(const c10::SymInt& batch, const c10::SymInt& heads, const c10::SymInt& rows,
-                             const c10::SymInt& width, const at::Tensor& like) {
-  if (!rows_before_heads(like)) return at::empty_symint({batch, heads, rows, width}, like.options());
-  return at::empty_symint({batch, rows, heads, width}, like.options()).transpose(1, 2);
+                             const c10::SymInt& width, const at::Tensor& like,
+                             std::optional<at::ScalarType> dtype = std::nullopt) {
+  const auto options = like.options().dtype(dtype.value_or(like.scalar_type()));
+  if (!rows_before_heads(like)) return at::empty_symint({batch, heads, rows, width}, options);
+  return at::empty_symint({batch, rows, heads, width}, options).transpose(1, 2);
 }
 
 /// An uninitialised gradient of [B, H, N, D] in its memory layout.

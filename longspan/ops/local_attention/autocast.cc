@@ -1,4 +1,6 @@
-// Under autocast the operator runs in float32: its sums and its softmax are the last to lose bits.
+// Autocast: a bfloat16 operand stays as it is and takes the float32 ones of q, k and v with it, where bfloat16 is what
+// autocast asks for; without one the operator runs in float32. The table, whose entries are small beside the scores, is
+// always float32.
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
@@ -8,25 +10,27 @@ namespace longspan::ops::local {
 namespace {
 
 template <c10::DeviceType device, c10::DispatchKey key>
-std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                           const OptionalTensor& table, int64_t reach_left, int64_t reach_right,
-                                           std::optional<double> scale, const OptionalTensor& cu_seqlens,
-                                           const OptionalTensor& cu_seqlens_k, std::string_view backend) {
+Outputs forward(const Inputs& x, const Options& options) {
   c10::impl::ExcludeDispatchKeyGuard no_autocast(key);
-  const auto wide = [](const auto& t) { return at::autocast::cached_cast(at::kFloat, t, device); };
-  return call_forward(wide(q), wide(k), wide(v), wide(table), reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k,
-                      backend);
+  const auto low = [](const at::Tensor& t) { return t.scalar_type() == at::kBFloat16; };
+  const bool bfloat16 = at::autocast::get_autocast_dtype(device) == at::kBFloat16 && (low(x.q) || low(x.k) || low(x.v));
+  const auto to = [](at::ScalarType dtype, const auto& t) { return at::autocast::cached_cast(dtype, t, device); };
+  const at::ScalarType dtype = bfloat16 ? at::kBFloat16 : at::kFloat;
+  return call_forward({to(dtype, x.q), to(dtype, x.k), to(dtype, x.v), to(at::kFloat, x.table)}, options);
 }
+
+constexpr auto cpu = forward<c10::DeviceType::CPU, c10::DispatchKey::AutocastCPU>;
+constexpr auto cuda = forward<c10::DeviceType::CUDA, c10::DispatchKey::AutocastCUDA>;
 
 }  // namespace
 }  // namespace longspan::ops::local
 
 TORCH_LIBRARY_IMPL(longspan, AutocastCPU, m) {
-  m.impl("local_attention_forward",
-         TORCH_FN((longspan::ops::local::forward<c10::DeviceType::CPU, c10::DispatchKey::AutocastCPU>)));
+  using namespace longspan::ops::local;
+  m.impl("local_attention_forward", TORCH_FN(flat_forward<cpu>));
 }
 
 TORCH_LIBRARY_IMPL(longspan, AutocastCUDA, m) {
-  m.impl("local_attention_forward",
-         TORCH_FN((longspan::ops::local::forward<c10::DeviceType::CUDA, c10::DispatchKey::AutocastCUDA>)));
+  using namespace longspan::ops::local;
+  m.impl("local_attention_forward", TORCH_FN(flat_forward<cuda>));
 }

@@ -15,34 +15,38 @@ using torch::autograd::variable_list;
 class Attend : public torch::autograd::Function<Attend> {
  public:
   static variable_list forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                               const OptionalTensor& table, const OptionalTensor& cu_seqlens,
-                               const OptionalTensor& cu_seqlens_k, int64_t reach_left, int64_t reach_right,
-                               std::optional<double> scale, std::string_view backend) {
+                               const OptionalTensor& table, const Options& o) {
     at::AutoDispatchBelowADInplaceOrView below;
-    auto [out, lse] = call_forward(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k, backend);
+    auto [out, lse] = call_forward({q, k, v, table}, o);
     ctx->set_materialize_grads(false);
     ctx->mark_non_differentiable({lse});
-    ctx->save_for_backward({q, k, v, table.value_or(at::Tensor()), cu_seqlens.value_or(at::Tensor()),
-                            cu_seqlens_k.value_or(at::Tensor()), out, lse});
-    ctx->saved_data["reach_left"] = reach_left;
-    ctx->saved_data["reach_right"] = reach_right;
-    ctx->saved_data["scale"] = scale;
+    const at::Tensor none;
+    ctx->save_for_backward({q, k, v, table.value_or(none), out, lse, o.cu_seqlens.value_or(none),
+                            o.cu_seqlens_k.value_or(none), o.dropout_seed.value_or(none)});
+    ctx->saved_data["reach_left"] = o.reach_left;
+    ctx->saved_data["reach_right"] = o.reach_right;
+    ctx->saved_data["scale"] = o.scale;
+    ctx->saved_data["dropout"] = o.dropout;
     return {out, lse};
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    variable_list result(10);
+    variable_list result(5);
     if (!grads[0].defined()) return result;
     const variable_list saved = ctx->get_saved_variables();
-    const OptionalTensor table = optional(saved[3]);
-    auto [dq, dk, dv, dtable] =
-        call_backward(grads[0], saved[0], saved[1], saved[2], table, saved[6], saved[7],
-                      ctx->saved_data["reach_left"].toInt(), ctx->saved_data["reach_right"].toInt(),
-                      ctx->saved_data["scale"].toOptional<double>(), optional(saved[4]), optional(saved[5]));
+    const Inputs x{saved[0], saved[1], saved[2], optional(saved[3])};
+    const Options options{.reach_left = ctx->saved_data["reach_left"].toInt(),
+                          .reach_right = ctx->saved_data["reach_right"].toInt(),
+                          .scale = ctx->saved_data["scale"].toOptional<double>(),
+                          .cu_seqlens = optional(saved[6]),
+                          .cu_seqlens_k = optional(saved[7]),
+                          .dropout = ctx->saved_data["dropout"].toDouble(),
+                          .dropout_seed = optional(saved[8])};
+    auto [dq, dk, dv, dtable] = call_backward(grads[0], x, saved[4], saved[5], options);
     result[0] = dq;
     result[1] = dk;
     result[2] = dv;
-    if (table) result[3] = dtable;
+    if (x.table) result[3] = dtable;
     return result;
   }
 };
@@ -52,12 +56,9 @@ class AttendBackward : public torch::autograd::Function<AttendBackward> {
  public:
   static variable_list forward(AutogradContext*, const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                                const at::Tensor& v, const OptionalTensor& table, const at::Tensor& out,
-                               const at::Tensor& lse, const OptionalTensor& cu_seqlens,
-                               const OptionalTensor& cu_seqlens_k, int64_t reach_left, int64_t reach_right,
-                               std::optional<double> scale) {
+                               const at::Tensor& lse, const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
-    auto [dq, dk, dv, dtable] =
-        call_backward(dout, q, k, v, table, out, lse, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
+    auto [dq, dk, dv, dtable] = call_backward(dout, {q, k, v, table}, out, lse, options);
     return {dq, dk, dv, dtable};
   }
 
@@ -67,25 +68,19 @@ class AttendBackward : public torch::autograd::Function<AttendBackward> {
   }
 };
 
-std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                           const OptionalTensor& table, int64_t reach_left, int64_t reach_right,
-                                           std::optional<double> scale, const OptionalTensor& cu_seqlens,
-                                           const OptionalTensor& cu_seqlens_k, std::string_view backend) {
+Outputs forward(const Inputs& x, const Options& o) {
   // The composed form consists of differentiable operators.
-  if (choose_backend(kOp, backend, q) == Backend::composed) {
-    report_backend(kOp, backend, Backend::composed, q);
-    return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
+  if (choose_backend(kOp, o.backend, x.q) == Backend::composed) {
+    report_backend(kOp, o.backend, Backend::composed, x.q);
+    return reference(x, o);
   }
-  const auto results = Attend::apply(q, k, v, table, cu_seqlens, cu_seqlens_k, reach_left, reach_right, scale, backend);
+  const auto results = Attend::apply(x.q, x.k, x.v, x.table, o);
   return {results[0], results[1]};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> backward(
-    const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const OptionalTensor& table,
-    const at::Tensor& out, const at::Tensor& lse, int64_t reach_left, int64_t reach_right, std::optional<double> scale,
-    const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_k) {
-  const auto results =
-      AttendBackward::apply(dout, q, k, v, table, out, lse, cu_seqlens, cu_seqlens_k, reach_left, reach_right, scale);
+Gradients backward(const at::Tensor& dout, const Inputs& x, const at::Tensor& out, const at::Tensor& lse,
+                   const Options& o) {
+  const auto results = AttendBackward::apply(dout, x.q, x.k, x.v, x.table, out, lse, o);
   return {results[0], results[1], results[2], results[3]};
 }
 
@@ -93,6 +88,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> backward(
 }  // namespace longspan::ops::local
 
 TORCH_LIBRARY_IMPL(longspan, Autograd, m) {
-  m.impl("local_attention_forward", TORCH_FN(longspan::ops::local::forward));
-  m.impl("local_attention_backward", TORCH_FN(longspan::ops::local::backward));
+  using namespace longspan::ops::local;
+  m.impl("local_attention_forward", TORCH_FN(flat_forward<forward>));
+  m.impl("local_attention_backward", TORCH_FN(flat_backward<backward>));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "longspan/kernels/local/local.h"
+#include "longspan/ops/common/load_dropout.h"
 #include "longspan/ops/common/rows.h"
 #include "longspan/ops/local_attention/check.h"
 #include "longspan/ops/local_attention/dispatch.h"
@@ -15,34 +16,35 @@ namespace {
 
 // The operands with dense rows and the borders; they must outlive the kernel's views of them.
 struct Operands {
-  at::Tensor q, k, v, table;
+  at::Tensor q, k, v;
+  at::Tensor table;  // in the dtype of the sums
   Borders queries, keys;
-  int64_t heads, reach_left, reach_right;
+  int64_t reach_left, reach_right;
   double scale;
+  Dropout dropout;
 
-  Operands(const at::Tensor& q_in, const at::Tensor& k_in, const at::Tensor& v_in, const OptionalTensor& table_in,
-           int64_t left, int64_t right, std::optional<double> scale_in, const OptionalTensor& cu_seqlens,
-           const OptionalTensor& cu_seqlens_k) {
-    const auto shape = check<int64_t>(q_in, k_in, v_in, table_in, left, right, cu_seqlens, cu_seqlens_k);
-    q = dense_rows(q_in);
-    k = dense_rows(k_in);
-    v = dense_rows(v_in);
-    if (table_in) table = table_in->contiguous();
-    queries = load_borders(kOp, "cu_seqlens", cu_seqlens, shape.batch, shape.queries);
-    keys = cu_seqlens_k ? load_borders(kOp, "cu_seqlens_k", cu_seqlens_k, shape.batch, shape.keys)
-                        : load_borders(kOp, "cu_seqlens", cu_seqlens, shape.batch, shape.keys);
+  Operands(const Inputs& x, const Options& o) {
+    const auto shape = check<int64_t>(x, o);
+    q = dense_rows(x.q);
+    k = dense_rows(x.k);
+    v = dense_rows(x.v);
+    if (x.table) table = x.table->to(sum_dtype(x.q)).contiguous();
+    queries = load_borders(kOp, "cu_seqlens", o.cu_seqlens, shape.batch, shape.queries);
+    keys = o.cu_seqlens_k ? load_borders(kOp, "cu_seqlens_k", o.cu_seqlens_k, shape.batch, shape.keys)
+                          : load_borders(kOp, "cu_seqlens", o.cu_seqlens, shape.batch, shape.keys);
     check_row_counts(queries, keys);
-    heads = shape.heads;
     // No sequence is longer than M, and shorter reaches cannot overflow in the kernel's arithmetic of positions.
-    reach_left = std::min(left, shape.keys);
-    reach_right = std::min(right, shape.keys);
-    scale = scale_in.value_or(default_scale(shape.width));
+    reach_left = std::min(o.reach_left, shape.keys);
+    reach_right = std::min(o.reach_right, shape.keys);
+    scale = o.scale.value_or(default_scale(shape.width));
+    dropout = load_dropout(o.dropout, o.dropout_seed);
   }
 
-  template <class T>
-  void fill(kernels::LocalParams<T>& p) const {
+  template <class S>
+  void fill(kernels::LocalParams<S>& p) const {
     p.sequences = queries.sequences;
-    p.heads = heads;
+    p.heads = q.size(1);
+    p.key_heads = k.size(1);
     p.width = q.size(3);
     p.value_width = v.size(3);
     p.queries = queries.segments;
@@ -50,11 +52,12 @@ struct Operands {
     p.reach_left = reach_left;
     p.reach_right = reach_right;
     p.scale = scale;
-    p.q = rows<T>(q);
-    p.k = rows<T>(k);
-    p.v = rows<T>(v);
+    p.dropout = dropout;
+    p.q = rows<S>(q);
+    p.k = rows<S>(k);
+    p.v = rows<S>(v);
     if (table.defined()) {
-      p.table = table.const_data_ptr<T>();
+      p.table = table.const_data_ptr<Computed<S>>();
       p.table_centre = (table.size(1) - 1) / 2;
       p.table_head_stride = table.size(0) == 1 ? 0 : table.size(1);
     }
@@ -67,85 +70,82 @@ RowsView<T> lse_rows(T* data, const Tensor& lse) {
   return {data, lse.stride(0), lse.stride(1), lse.stride(2)};
 }
 
-// `layout`: the caller's q and not its dense copy, so that the result is laid out as the meta function says.
-template <class T>
-std::tuple<at::Tensor, at::Tensor> run_forward(const Operands& x, const at::Tensor& layout) {
-  at::Tensor out = empty_rows(x.q.size(0), x.heads, x.q.size(2), x.v.size(3), layout);
-  at::Tensor lse = at::empty({x.q.size(0), x.heads, x.q.size(2)}, x.q.options());
-  kernels::LocalForward<T> p;
-  x.fill(p);
-  p.out = mutable_rows<T>(out);
-  p.lse = lse_rows(lse.mutable_data_ptr<T>(), lse);
-  kernels::local_forward(p, torch_parallel());
+// Calls run<S, O>() for the types that q and out are stored as.
+template <class Run>
+void with_types(const at::Tensor& q, const at::Tensor& out, const Run& run) {
+  if (q.scalar_type() == at::kDouble)
+    run.template operator()<double, double>();
+  else if (q.scalar_type() == at::kFloat)
+    run.template operator()<float, float>();
+  else if (out.scalar_type() == at::kFloat)
+    run.template operator()<BFloat16, float>();
+  else
+    run.template operator()<BFloat16, BFloat16>();
+}
+
+Outputs forward(const Inputs& x, const Options& o) {
+  const Backend chosen = choose_backend(kOp, o.backend, x.q);
+  report_backend(kOp, o.backend, chosen, x.q);
+  if (chosen == Backend::composed) return reference(x, o);
+  const Operands operands(x, o);
+  // Laid out as the caller's q and not as its dense copy: so says the meta function.
+  const at::Tensor out = empty_rows(x.q.size(0), x.q.size(1), x.q.size(2), x.v.size(3), x.q, out_dtype(x.q, o));
+  const at::Tensor lse = at::empty({x.q.size(0), x.q.size(1), x.q.size(2)}, x.q.options().dtype(sum_dtype(x.q)));
+  with_types(x.q, out, [&]<class S, class O>() {
+    kernels::LocalForward<S, O> p;
+    operands.fill(p);
+    p.out = mutable_rows<O>(out);
+    p.lse = lse_rows(lse.mutable_data_ptr<Computed<S>>(), lse);
+    kernels::local_forward(p, torch_parallel());
+  });
   return {out, lse};
 }
 
-std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                           const OptionalTensor& table, int64_t reach_left, int64_t reach_right,
-                                           std::optional<double> scale, const OptionalTensor& cu_seqlens,
-                                           const OptionalTensor& cu_seqlens_k, std::string_view backend) {
-  const Backend chosen = choose_backend(kOp, backend, q);
-  report_backend(kOp, backend, chosen, q);
-  if (chosen == Backend::composed)
-    return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
-  const Operands x(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
-  return q.scalar_type() == at::kFloat ? run_forward<float>(x, q) : run_forward<double>(x, q);
-}
-
-template <class T>
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> run_backward(const Operands& x, const at::Tensor& dout,
-                                                                        const at::Tensor& out, const at::Tensor& lse,
-                                                                        const at::Tensor& dq, const at::Tensor& dk,
-                                                                        const at::Tensor& dv) {
-  kernels::LocalBackward<T> p;
-  x.fill(p);
-  p.out = rows<T>(out);
-  p.lse = lse_rows(lse.const_data_ptr<T>(), lse);
-  p.dout = rows<T>(dout);
-  p.dq = mutable_rows<T>(dq);
-  p.dk = mutable_rows<T>(dk);
-  p.dv = mutable_rows<T>(dv);
-  at::Tensor dtable = x.table.defined() ? at::empty(x.table.sizes(), x.table.options()) : at::empty({0}, x.q.options());
-  if (x.table.defined()) {
-    p.dtable = dtable.mutable_data_ptr<T>();
-    p.table_heads = x.table.size(0);
-    p.table_size = x.table.size(1);
-  }
-  kernels::local_backward(p, torch_parallel());
+Gradients backward(const at::Tensor& dout, const Inputs& x, const at::Tensor& out, const at::Tensor& lse,
+                   const Options& o) {
+  choose_backend(kOp, "kernel", x.q);
+  const Operands operands(x, o);
+  check_backward(dout, x, out, lse);
+  const at::Tensor dense_dout = dense_rows(dout), dense_out = dense_rows(out), dense_lse = lse.contiguous();
+  const at::Tensor dq = empty_rows_like(x.q), dk = empty_rows_like(x.k), dv = empty_rows_like(x.v);
+  const at::Tensor& table = operands.table;
+  at::Tensor dtable = table.defined() ? at::empty(table.sizes(), table.options()) : at::empty({0}, x.q.options());
+  with_types(x.q, out, [&]<class S, class O>() {
+    kernels::LocalBackward<S, O> p;
+    operands.fill(p);
+    p.out = rows<O>(dense_out);
+    p.lse = lse_rows(dense_lse.const_data_ptr<Computed<S>>(), dense_lse);
+    p.dout = rows<O>(dense_dout);
+    p.dq = mutable_rows<S>(dq);
+    p.dk = mutable_rows<S>(dk);
+    p.dv = mutable_rows<S>(dv);
+    if (table.defined()) {
+      p.dtable = dtable.mutable_data_ptr<Computed<S>>();
+      p.table_heads = table.size(0);
+      p.table_size = table.size(1);
+    }
+    kernels::local_backward(p, torch_parallel());
+  });
+  if (x.table) dtable = dtable.to(x.table->scalar_type());
   return {dq, dk, dv, dtable};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> backward(
-    const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const OptionalTensor& table,
-    const at::Tensor& out, const at::Tensor& lse, int64_t reach_left, int64_t reach_right, std::optional<double> scale,
-    const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_k) {
-  choose_backend(kOp, "kernel", q);
-  const Operands x(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
-  check_backward(dout, q, v, out, lse);
-  const at::Tensor dense_dout = dense_rows(dout), dense_out = dense_rows(out), dense_lse = lse.contiguous();
-  const at::Tensor dq = empty_rows_like(q), dk = empty_rows_like(k), dv = empty_rows_like(v);
-  return q.scalar_type() == at::kFloat ? run_backward<float>(x, dense_dout, dense_out, dense_lse, dq, dk, dv)
-                                       : run_backward<double>(x, dense_dout, dense_out, dense_lse, dq, dk, dv);
-}
-
 // Other devices have no kernel of their own.
-std::tuple<at::Tensor, at::Tensor> forward_anywhere(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                                    const OptionalTensor& table, int64_t reach_left,
-                                                    int64_t reach_right, std::optional<double> scale,
-                                                    const OptionalTensor& cu_seqlens,
-                                                    const OptionalTensor& cu_seqlens_k, std::string_view backend) {
-  report_backend(kOp, backend, choose_backend(kOp, backend, q), q);
-  return composed(q, k, v, table, reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k);
+Outputs forward_anywhere(const Inputs& x, const Options& o) {
+  report_backend(kOp, o.backend, choose_backend(kOp, o.backend, x.q), x.q);
+  return reference(x, o);
 }
 
 }  // namespace
 }  // namespace longspan::ops::local
 
 TORCH_LIBRARY_IMPL(longspan, CPU, m) {
-  m.impl("local_attention_forward", TORCH_FN(longspan::ops::local::forward));
-  m.impl("local_attention_backward", TORCH_FN(longspan::ops::local::backward));
+  using namespace longspan::ops::local;
+  m.impl("local_attention_forward", TORCH_FN(flat_forward<forward>));
+  m.impl("local_attention_backward", TORCH_FN(flat_backward<backward>));
 }
 
 TORCH_LIBRARY_IMPL(longspan, CompositeExplicitAutograd, m) {
-  m.impl("local_attention_forward", TORCH_FN(longspan::ops::local::forward_anywhere));
+  m.impl("local_attention_forward",
+         TORCH_FN(longspan::ops::local::flat_forward<longspan::ops::local::forward_anywhere>));
 }

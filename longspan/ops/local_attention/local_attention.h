@@ -10,31 +10,45 @@
 
 namespace longspan::ops {
 
+/// Everything about local_attention that is not attended over.
+struct LocalAttentionOptions {
+  int64_t reach_left = 0;   ///< keys that a row reads before its own, 0 or more
+  int64_t reach_right = 0;  ///< keys that it reads behind its own, 0 or more
+  /// Of the scores; 1 / sqrt(D) unless given.
+  std::optional<double> scale = std::nullopt;
+  /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU, ascending from 0 to N.
+  std::optional<at::Tensor> cu_seqlens = std::nullopt;
+  /// Those of the keys, where they differ.
+  std::optional<at::Tensor> cu_seqlens_k = std::nullopt;
+  /// Probability with which a softmax weight becomes zero, in [0, 1); the others are multiplied by 1 / (1 - dropout).
+  double dropout = 0;
+  /// int64, no dimensions, on the CPU or beside q; needed where dropout > 0. base/dropout.h says what it decides.
+  std::optional<at::Tensor> dropout_seed = std::nullopt;
+  /// The result of 16-bit operands is float32 and not rounded to their dtype.
+  bool float32_out = false;
+  /// "auto" (the kernel where there is one, else the composed form), "kernel", "reference" (quadratic, any device and
+  /// dtype, differentiable any number of times); backend_log.h tells which one ran.
+  std::string_view backend = "auto";
+};
+
 /// Softmax attention over a sliding window of keys.
 ///
-///   q [B, H, N, D], k [B, H, M, D], v [B, H, M, Dv] -> out [B, H, N, Dv]
+///   q [B, H, N, D], k [B, Hk, M, D], v [B, Hk, M, Dv] -> out [B, H, N, Dv]
 ///
 /// Query row i stands at key position p = M - N + i (the last queries, M >= N) and reads the keys j with
-/// -reach_left <= j - p <= reach_right. `table` [H, 2c + 1] or [1, 2c + 1] (c >= both reaches) adds table[h, j - p + c]
-/// to a score; it has a gradient. `scale` defaults to 1 / sqrt(D). A row without keys gives zeros.
+/// -reach_left <= j - p <= reach_right. Hk divides H: query head h reads key head h / (H / Hk), without a copy. `table`
+/// [H, 2c + 1] or [1, 2c + 1] (c >= both reaches) adds table[h, j - p + c] to a score; it has a gradient.
 ///
-/// Packed sequences: B = 1 and `cu_seqlens` [S + 1] (int64 or int32, CPU, ascending from 0 to N), `cu_seqlens_k` for
-/// the keys where they differ. Kernels for float32 and float64 on the CPU (bfloat16 and float16 under autocast are
-/// computed in float32); any strides. `backend`: "auto" (the kernel where there is one, else the composed form),
-/// "kernel", "reference" (the composed form: quadratic, any device and dtype); backend_log.h tells which one ran.
+/// Kernels for float32, float64 and bfloat16 (sums in float32, a float32 table is allowed) on the CPU; any strides.
 /// Differentiable once. Errors: c10::ValueError (ValueError in Python) with one line
 /// "local_attention: <argument>: expected ..., got ...".
 at::Tensor local_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                           const std::optional<at::Tensor>& table, int64_t reach_left, int64_t reach_right,
-                           std::optional<double> scale = std::nullopt,
-                           const std::optional<at::Tensor>& cu_seqlens = std::nullopt,
-                           const std::optional<at::Tensor>& cu_seqlens_k = std::nullopt,
-                           std::string_view backend = "auto");
+                           const std::optional<at::Tensor>& table, const LocalAttentionOptions& options);
 
-/// The same, with the row log-sum-exp [B, H, N] (not differentiable) as second result.
-std::tuple<at::Tensor, at::Tensor> local_attention_forward(
-    const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const std::optional<at::Tensor>& table,
-    int64_t reach_left, int64_t reach_right, std::optional<double> scale, const std::optional<at::Tensor>& cu_seqlens,
-    const std::optional<at::Tensor>& cu_seqlens_k, std::string_view backend = "auto");
+/// The same, with the row log-sum-exp [B, H, N] (before dropout; float64 for float64 operands, else float32; not
+/// differentiable) as second result.
+std::tuple<at::Tensor, at::Tensor> local_attention_forward(const at::Tensor& q, const at::Tensor& k,
+                                                           const at::Tensor& v, const std::optional<at::Tensor>& table,
+                                                           const LocalAttentionOptions& options);
 
 }  // namespace longspan::ops

@@ -1,5 +1,6 @@
-// Under autocast the operators run in float32: their sums and their softmax are the last to lose bits. The state is
-// float64 in any case.
+// Under autocast the dtype of q decides: bfloat16 stays, and is computed in float32 by the kernel; everything else
+// becomes float32. Features that are float32 beside a bfloat16 q stay so, the basis is float32, and the state is what
+// its accumulator says.
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
@@ -9,32 +10,29 @@ namespace longspan::ops::memory {
 namespace {
 
 template <c10::DeviceType device>
-at::Tensor wide(const at::Tensor& t) {
-  return at::autocast::cached_cast(at::kFloat, t, device);
+Inputs cast(const Inputs& x) {
+  const auto wide = [](const at::Tensor& t) { return at::autocast::cached_cast(at::kFloat, t, device); };
+  const bool narrow = x.q.scalar_type() == at::kBFloat16;
+  const auto kept = [&](const at::Tensor& t) { return narrow && t.scalar_type() == at::kBFloat16 ? t : wide(t); };
+  return {kept(x.q), kept(x.m), wide(x.basis)};
 }
 
 template <c10::DeviceType device, c10::DispatchKey key>
-at::Tensor forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                   double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                   std::string_view backend) {
+at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
   c10::impl::ExcludeDispatchKeyGuard no_autocast(key);
-  return call_forward(wide<device>(q), wide<device>(m), wide<device>(basis), form, scale, cu_seqlens, cu_seqlens_source,
-                      backend);
+  return call_forward(cast<device>(x), form, options);
 }
 
 template <c10::DeviceType device, c10::DispatchKey key>
-Tensors4 extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
-                std::string_view backend) {
+Extended extend(const Inputs& x, const State& state, const Options& options) {
   c10::impl::ExcludeDispatchKeyGuard no_autocast(key);
-  return call_extend(wide<device>(q), wide<device>(m), wide<device>(basis), closed, open, count, scale, cu_seqlens,
-                     backend);
+  return call_extend(cast<device>(x), state, options);
 }
 
 template <c10::DeviceType device, c10::DispatchKey key>
 void register_on(torch::Library& m) {
-  m.impl("orthogonal_memory", TORCH_FN((forward<device, key>)));
-  m.impl("orthogonal_memory_extend", TORCH_FN((extend<device, key>)));
+  m.impl("orthogonal_memory", TORCH_FN((flat_forward<forward<device, key>>)));
+  m.impl("orthogonal_memory_extend", TORCH_FN((flat_extend<extend<device, key>>)));
 }
 
 }  // namespace

@@ -16,26 +16,54 @@ using torch::autograd::variable_list;
   TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": expected one derivative, got a second one; the backend reference has it");
 }
 
+// What a backward pass needs of the call: tensors as saved variables, everything else beside them.
+void save(AutogradContext* ctx, const Inputs& x, const State& s, std::string_view form, const Options& o) {
+  const auto or_none = [](const OptionalTensor& t) { return t.value_or(at::Tensor()); };
+  ctx->set_materialize_grads(false);
+  ctx->save_for_backward({x.q, x.m, x.basis, s.closed, s.open, s.count, or_none(s.visible), or_none(o.cu_seqlens),
+                          or_none(o.cu_seqlens_source), or_none(o.dropout_seed)});
+  ctx->saved_data["form"] = std::string(form);
+  ctx->saved_data["scale"] = o.scale;
+  ctx->saved_data["window"] = o.window;
+  ctx->saved_data["accumulator"] = std::string(o.accumulator);
+  ctx->saved_data["dropout"] = o.dropout;
+}
+
+struct Saved {
+  Inputs x;
+  State state;
+  std::string form, accumulator;
+  Options options;
+
+  explicit Saved(AutogradContext* ctx)
+      : form(ctx->saved_data["form"].toStringRef()), accumulator(ctx->saved_data["accumulator"].toStringRef()) {
+    const variable_list t = ctx->get_saved_variables();
+    x = {t[0], t[1], t[2]};
+    state = {t[3], t[4], t[5], optional(t[6])};
+    options = {ctx->saved_data["scale"].toDouble(),
+               optional(t[7]),
+               optional(t[8]),
+               ctx->saved_data["window"].toInt(),
+               accumulator,
+               ctx->saved_data["dropout"].toDouble(),
+               optional(t[9])};
+  }
+};
+
 class Read : public torch::autograd::Function<Read> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                            const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                            std::string_view form, double scale, std::string_view backend) {
+                            std::string_view form, const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
-    ctx->set_materialize_grads(false);
-    ctx->save_for_backward({q, m, basis, cu_seqlens.value_or(at::Tensor()), cu_seqlens_source.value_or(at::Tensor())});
-    ctx->saved_data["form"] = std::string(form);
-    ctx->saved_data["scale"] = scale;
-    return call_forward(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source, backend);
+    save(ctx, {q, m, basis}, {}, form, options);
+    return call_forward({q, m, basis}, form, options);
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    variable_list result(8);
+    variable_list result(5);
     if (!grads[0].defined()) return result;
-    const variable_list saved = ctx->get_saved_variables();
-    std::tie(result[0], result[1], result[2]) =
-        call_backward(grads[0], saved[0], saved[1], saved[2], ctx->saved_data["form"].toStringRef(),
-                      ctx->saved_data["scale"].toDouble(), optional(saved[3]), optional(saved[4]));
+    const Saved saved(ctx);
+    std::tie(result[0], result[1], result[2]) = call_backward(grads[0], saved.x, saved.form, saved.options);
     return result;
   }
 };
@@ -44,10 +72,9 @@ class Read : public torch::autograd::Function<Read> {
 class ReadBackward : public torch::autograd::Function<ReadBackward> {
  public:
   static variable_list forward(AutogradContext*, const at::Tensor& dout, const at::Tensor& q, const at::Tensor& m,
-                               const at::Tensor& basis, const OptionalTensor& cu_seqlens,
-                               const OptionalTensor& cu_seqlens_source, std::string_view form, double scale) {
+                               const at::Tensor& basis, std::string_view form, const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
-    auto [dq, dm, dbasis] = call_backward(dout, q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
+    auto [dq, dm, dbasis] = call_backward(dout, {q, m, basis}, form, options);
     return {dq, dm, dbasis};
   }
   static variable_list backward(AutogradContext*, const variable_list&) { refuse_second_derivative(kOp); }
@@ -56,25 +83,28 @@ class ReadBackward : public torch::autograd::Function<ReadBackward> {
 class Extend : public torch::autograd::Function<Extend> {
  public:
   static variable_list forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                               const at::Tensor& closed, const at::Tensor& open, const at::Tensor& count,
-                               const OptionalTensor& cu_seqlens, double scale, std::string_view backend) {
+                               const at::Tensor& closed, const at::Tensor& open, const OptionalTensor& visible,
+                               const at::Tensor& count, const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
-    auto [out, closed_out, open_out, count_out] =
-        call_extend(q, m, basis, closed, open, count, scale, cu_seqlens, backend);
-    ctx->set_materialize_grads(false);
-    ctx->mark_non_differentiable({count_out});
-    ctx->save_for_backward({q, m, basis, closed, open, count, cu_seqlens.value_or(at::Tensor())});
-    ctx->saved_data["scale"] = scale;
-    return {out, closed_out, open_out, count_out};
+    const State state{closed, open, count, visible};
+    auto [out, closed_out, open_out, count_out, visible_out] = call_extend({q, m, basis}, state, options);
+    save(ctx, {q, m, basis}, state, "causal", options);
+    variable_list constant = {count_out};
+    if (!visible) constant.push_back(visible_out);
+    ctx->mark_non_differentiable(constant);
+    return {out, closed_out, open_out, count_out, visible_out};
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    variable_list result(9);
-    if (!grads[0].defined() && !grads[1].defined() && !grads[2].defined()) return result;
-    const variable_list x = ctx->get_saved_variables();
-    std::tie(result[0], result[1], result[2], result[3], result[4]) =
-        call_extend_backward(optional(grads[0]), optional(grads[1]), optional(grads[2]), x[0], x[1], x[2], x[3], x[4],
-                             x[5], ctx->saved_data["scale"].toDouble(), optional(x[6]));
+    variable_list result(8);
+    const Saved saved(ctx);
+    const ExtendedGradients g{optional(grads[0]), optional(grads[1]), optional(grads[2]),
+                              saved.state.visible ? optional(grads[4]) : std::nullopt};
+    if (!g.out && !g.closed && !g.open && !g.visible) return result;
+    at::Tensor visible;
+    std::tie(result[0], result[1], result[2], result[3], result[4], visible) =
+        call_extend_backward(g, saved.x, saved.state, saved.options);
+    if (saved.state.visible) result[5] = visible;
     return result;
   }
 };
@@ -82,61 +112,54 @@ class Extend : public torch::autograd::Function<Extend> {
 class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
  public:
   static variable_list forward(AutogradContext*, const OptionalTensor& dout, const OptionalTensor& dclosed_out,
-                               const OptionalTensor& dopen_out, const at::Tensor& q, const at::Tensor& m,
-                               const at::Tensor& basis, const at::Tensor& closed, const at::Tensor& open,
-                               const at::Tensor& count, const OptionalTensor& cu_seqlens, double scale) {
+                               const OptionalTensor& dopen_out, const OptionalTensor& dvisible_out, const at::Tensor& q,
+                               const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
+                               const at::Tensor& open, const OptionalTensor& visible, const at::Tensor& count,
+                               const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
-    auto [dq, dm, dbasis, dclosed, dopen] =
-        call_extend_backward(dout, dclosed_out, dopen_out, q, m, basis, closed, open, count, scale, cu_seqlens);
-    return {dq, dm, dbasis, dclosed, dopen};
+    auto [dq, dm, dbasis, dclosed, dopen, dvisible] = call_extend_backward(
+        {dout, dclosed_out, dopen_out, dvisible_out}, {q, m, basis}, {closed, open, count, visible}, options);
+    return {dq, dm, dbasis, dclosed, dopen, dvisible};
   }
   static variable_list backward(AutogradContext*, const variable_list&) { refuse_second_derivative(kExtend); }
 };
 
-at::Tensor forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                   double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                   std::string_view backend) {
+at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
   // The composed form consists of differentiable operators.
-  if (choose_backend(kOp, backend, q) == Backend::composed) {
-    report_backend(kOp, backend, Backend::composed, q);
-    return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
+  if (choose_backend(kOp, options.backend, x.q) == Backend::composed) {
+    report_backend(kOp, options.backend, Backend::composed, x.q);
+    return reference(x, form, options);
   }
-  return Read::apply(q, m, basis, cu_seqlens, cu_seqlens_source, form, scale, backend);
+  return Read::apply(x.q, x.m, x.basis, form, options);
 }
 
-Tensors3 backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                  std::string_view form, double scale, const OptionalTensor& cu_seqlens,
-                  const OptionalTensor& cu_seqlens_source) {
-  const auto r = ReadBackward::apply(dout, q, m, basis, cu_seqlens, cu_seqlens_source, form, scale);
+Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view form, const Options& options) {
+  const auto r = ReadBackward::apply(dout, x.q, x.m, x.basis, form, options);
   return {r[0], r[1], r[2]};
 }
 
-Tensors4 extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
-                std::string_view backend) {
-  if (choose_backend(kExtend, backend, q) == Backend::composed) {
-    report_backend(kExtend, backend, Backend::composed, q);
-    return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
+Extended extend(const Inputs& x, const State& s, const Options& options) {
+  if (choose_backend(kExtend, options.backend, x.q) == Backend::composed) {
+    report_backend(kExtend, options.backend, Backend::composed, x.q);
+    return reference_extend(x, s, options);
   }
-  const auto r = Extend::apply(q, m, basis, closed, open, count, cu_seqlens, scale, backend);
-  return {r[0], r[1], r[2], r[3]};
+  const auto r = Extend::apply(x.q, x.m, x.basis, s.closed, s.open, s.visible, s.count, options);
+  return {r[0], r[1], r[2], r[3], r[4]};
 }
 
-Tensors5 extend_backward(const OptionalTensor& dout, const OptionalTensor& dclosed_out, const OptionalTensor& dopen_out,
-                         const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens) {
-  const auto r =
-      ExtendBackward::apply(dout, dclosed_out, dopen_out, q, m, basis, closed, open, count, cu_seqlens, scale);
-  return {r[0], r[1], r[2], r[3], r[4]};
+ExtendGradients extend_backward(const ExtendedGradients& g, const Inputs& x, const State& s, const Options& options) {
+  const auto r = ExtendBackward::apply(g.out, g.closed, g.open, g.visible, x.q, x.m, x.basis, s.closed, s.open,
+                                       s.visible, s.count, options);
+  return {r[0], r[1], r[2], r[3], r[4], r[5]};
 }
 
 }  // namespace
 }  // namespace longspan::ops::memory
 
 TORCH_LIBRARY_IMPL(longspan, Autograd, m) {
-  m.impl("orthogonal_memory", TORCH_FN(longspan::ops::memory::forward));
-  m.impl("orthogonal_memory_backward", TORCH_FN(longspan::ops::memory::backward));
-  m.impl("orthogonal_memory_extend", TORCH_FN(longspan::ops::memory::extend));
-  m.impl("orthogonal_memory_extend_backward", TORCH_FN(longspan::ops::memory::extend_backward));
+  using namespace longspan::ops::memory;
+  m.impl("orthogonal_memory", TORCH_FN(flat_forward<forward>));
+  m.impl("orthogonal_memory_backward", TORCH_FN(flat_backward<backward>));
+  m.impl("orthogonal_memory_extend", TORCH_FN(flat_extend<extend>));
+  m.impl("orthogonal_memory_extend_backward", TORCH_FN(flat_extend_backward<extend_backward>));
 }

@@ -2,9 +2,11 @@
 // meta functions.
 #pragma once
 
+#include "longspan/kernels/memory/memory.h"
 #include "longspan/ops/common/backend.h"
 #include "longspan/ops/common/check.h"
 #include "longspan/ops/common/rows.h"
+#include "longspan/ops/orthogonal_memory/dispatch.h"
 
 namespace longspan::ops::memory {
 
@@ -19,87 +21,121 @@ inline Form parse_form(std::string_view form) {
   return Form::full;
 }
 
+using kernels::Accumulator;
+
+inline Accumulator parse_accumulator(const char* op, std::string_view name) {
+  if (name == "float64") return Accumulator::float64;
+  if (name == "float32") return Accumulator::float32;
+  TORCH_CHECK_VALUE(name == "float32_compensated", op,
+                    ": accumulator: expected float64, float32_compensated or float32, got ", name);
+  return Accumulator::float32_compensated;
+}
+
+/// The dtype in which the operator computes, beside the sums of the accumulator.
+inline at::ScalarType sum_dtype(const at::Tensor& q) {
+  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
 template <class Int>
 struct Shape {
-  Int batch, heads, queries, sources, width, slots;
+  Int batch, heads, feature_heads, queries, sources, width, slots;
 };
 
 template <class Int>
-Shape<Int> check_operands(const char* op, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, Form form,
-                          const std::optional<at::Tensor>& cu_seqlens) {
-  check_dims(op, "q", q, 4, "[B, H, N, D]");
-  check_dims(op, "m", m, 4, "[B, H, M, D]");
-  check_dims(op, "basis", basis, 3, "[H, R, D] or [1, R, D]");
-  check_floating(op, "q", q);
-  check_same_kind(op, "m", m, q);
-  check_same_kind(op, "basis", basis, q);
-  const auto qs = sizes_of<Int>(q), ms = sizes_of<Int>(m), bs = sizes_of<Int>(basis);
-  const Shape<Int> s{qs[0], qs[1], qs[2], ms[2], qs[3], bs[1]};
-  TORCH_CHECK_VALUE(s.width >= 1, op, ": q: expected a width D of 1 or more, got ", q.sym_sizes());
-  TORCH_CHECK_VALUE(ms[0] == s.batch && ms[1] == s.heads && ms[3] == s.width, op, ": m: expected [B = ", s.batch,
-                    ", H = ", s.heads, ", M, D = ", s.width, "], got ", m.sym_sizes());
+Shape<Int> check_inputs(const char* op, const Inputs& x, Form form, const Options& o) {
+  check_dims(op, "q", x.q, 4, "[B, H, N, D]");
+  check_dims(op, "m", x.m, 4, "[B, Hm, M, D]");
+  check_dims(op, "basis", x.basis, 3, "[H, R, D] or [1, R, D]");
+  check_floating(op, "q", x.q);
+  check_same_or_float32(op, "m", x.m, x.q);
+  check_same_or_float32(op, "basis", x.basis, x.q);
+  const auto qs = sizes_of<Int>(x.q), ms = sizes_of<Int>(x.m), bs = sizes_of<Int>(x.basis);
+  const Shape<Int> s{qs[0], qs[1], ms[1], qs[2], ms[2], qs[3], bs[1]};
+  TORCH_CHECK_VALUE(s.width >= 1, op, ": q: expected a width D of 1 or more, got ", x.q.sym_sizes());
+  TORCH_CHECK_VALUE(ms[0] == s.batch && ms[3] == s.width, op, ": m: expected [B = ", s.batch, ", Hm, M, D = ", s.width,
+                    "], got ", x.m.sym_sizes());
+  TORCH_CHECK_VALUE(s.feature_heads == s.heads || (s.feature_heads >= 1 && s.heads % s.feature_heads == 0), op,
+                    ": m: expected a number of heads Hm that divides H = ", s.heads, ", got ", x.m.sym_sizes());
   TORCH_CHECK_VALUE((bs[0] == 1 || bs[0] == s.heads) && s.slots >= 1 && bs[2] == s.width, op,
                     ": basis: expected [H = ", s.heads, ", R, D = ", s.width, "] or [1, R, D], R >= 1, got ",
-                    basis.sym_sizes());
+                    x.basis.sym_sizes());
   TORCH_CHECK_VALUE(form == Form::full || s.sources == s.queries, op, ": m: expected as many rows as q, ", s.queries,
                     ", in the causal form, got ", s.sources);
-  if (cu_seqlens) check_borders_shape<Int>(op, "cu_seqlens", *cu_seqlens, s.batch);
+  if (o.cu_seqlens) check_borders_shape<Int>(op, "cu_seqlens", *o.cu_seqlens, x.q);
+  TORCH_CHECK_VALUE(o.window >= 0, op, ": window: expected 0 or more, got ", o.window);
+  TORCH_CHECK_VALUE(form == Form::causal || o.window == 0, op, ": window: expected 0 in the form full, got ", o.window);
+  parse_accumulator(op, o.accumulator);
+  check_dropout(op, o.dropout, o.dropout_seed, x.q);
   return s;
 }
 
 template <class Int>
-Shape<Int> check(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, Form form,
-                 const std::optional<at::Tensor>& cu_seqlens, const std::optional<at::Tensor>& cu_seqlens_source) {
-  const auto s = check_operands<Int>(kOp, q, m, basis, form, cu_seqlens);
-  TORCH_CHECK_VALUE(!cu_seqlens || cu_seqlens_source || s.sources == s.queries, kOp,
+Shape<Int> check(const Inputs& x, Form form, const Options& o) {
+  const auto s = check_inputs<Int>(kOp, x, form, o);
+  TORCH_CHECK_VALUE(!o.cu_seqlens || o.cu_seqlens_source || s.sources == s.queries, kOp,
                     ": cu_seqlens_source: expected, since q has ", s.queries, " rows and m ", s.sources);
-  if (cu_seqlens_source) {
-    TORCH_CHECK_VALUE(cu_seqlens, kOp, ": cu_seqlens: expected together with cu_seqlens_source");
+  if (o.cu_seqlens_source) {
+    TORCH_CHECK_VALUE(o.cu_seqlens, kOp, ": cu_seqlens: expected together with cu_seqlens_source");
     TORCH_CHECK_VALUE(form == Form::full, kOp, ": cu_seqlens_source: expected none in the causal form");
-    check_borders_shape<Int>(kOp, "cu_seqlens_source", *cu_seqlens_source, s.batch);
-    TORCH_CHECK_VALUE(sizes_of<Int>(*cu_seqlens_source)[0] == sizes_of<Int>(*cu_seqlens)[0], kOp,
-                      ": cu_seqlens_source: expected as many borders as cu_seqlens, ", cu_seqlens->sym_sizes(),
-                      ", got ", cu_seqlens_source->sym_sizes());
+    check_borders_shape<Int>(kOp, "cu_seqlens_source", *o.cu_seqlens_source, x.q);
+    TORCH_CHECK_VALUE(sizes_of<Int>(*o.cu_seqlens_source)[0] == sizes_of<Int>(*o.cu_seqlens)[0], kOp,
+                      ": cu_seqlens_source: expected as many borders as cu_seqlens, ", o.cu_seqlens->sym_sizes(),
+                      ", got ", o.cu_seqlens_source->sym_sizes());
   }
   return s;
 }
 
-/// A tensor of the state's sums, or a gradient of one: [S, H, R] float64.
-template <class Int>
-void check_sums(const char* name, const at::Tensor& sums, const Int& streams, const Shape<Int>& s,
-                const at::Tensor& q) {
-  check_dims(kExtend, name, sums, 3, "[B, H, R]");
-  const auto sizes = sizes_of<Int>(sums);
-  TORCH_CHECK_VALUE(sizes[0] == streams && sizes[1] == s.heads && sizes[2] == s.slots, kExtend, ": ", name,
-                    ": expected [B = ", streams, ", H = ", s.heads, ", R = ", s.slots, "], got ", sums.sym_sizes());
-  TORCH_CHECK_VALUE(sums.scalar_type() == at::kDouble, kExtend, ": ", name, ": expected float64, got ",
-                    dtype_name(sums));
-  TORCH_CHECK_VALUE(sums.device() == q.device(), kExtend, ": ", name, ": expected device ", q.device(), " as q, got ",
-                    sums.device());
-}
-
 /// Number of streams: the batch, or the sequences of a pack.
 template <class Int>
-Int streams_of(const Shape<Int>& s, const std::optional<at::Tensor>& cu_seqlens) {
-  return cu_seqlens ? Int(sizes_of<Int>(*cu_seqlens)[0] - 1) : s.batch;
+Int streams_of(const Shape<Int>& s, const Options& o) {
+  return o.cu_seqlens ? Int(sizes_of<Int>(*o.cu_seqlens)[0] - 1) : s.batch;
+}
+
+/// A tensor of the state of `per_slot` numbers for each slot, or a gradient of one.
+template <class Int>
+void check_slots(const char* name, const at::Tensor& t, const Shape<Int>& s, const Int& streams, int64_t per_slot,
+                 at::ScalarType dtype, const at::Tensor& q) {
+  const bool paired = per_slot == 2;
+  check_dims(kExtend, name, t, 3, paired ? "[B, H, 2 R]" : "[B, H, R]");
+  const auto sizes = sizes_of<Int>(t);
+  TORCH_CHECK_VALUE(sizes[0] == streams && sizes[1] == s.heads && sizes[2] == s.slots * per_slot, kExtend, ": ", name,
+                    ": expected [B = ", streams, ", H = ", s.heads, paired ? ", 2 R = " : ", R = ", s.slots * per_slot,
+                    "], got ", t.sym_sizes());
+  TORCH_CHECK_VALUE(t.scalar_type() == dtype, kExtend, ": ", name, ": expected ", c10::getDtypeNames(dtype).first,
+                    ", got ", dtype_name(t));
+  check_same_device(kExtend, name, t, q);
+}
+
+/// Sums of the accumulator.
+template <class Int>
+void check_sums(const char* name, const at::Tensor& t, const Shape<Int>& s, const Options& o, const at::Tensor& q) {
+  const Accumulator accumulator = parse_accumulator(kExtend, o.accumulator);
+  check_slots<Int>(name, t, s, streams_of(s, o), kernels::words(accumulator),
+                   accumulator == Accumulator::float64 ? at::kDouble : at::kFloat, q);
+}
+template <class Int>
+void check_visible(const char* name, const at::Tensor& t, const Shape<Int>& s, const Options& o, const at::Tensor& q) {
+  check_slots<Int>(name, t, s, streams_of(s, o), 1, at::kDouble, q);
 }
 
 template <class Int>
-Shape<Int> check_extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                        const at::Tensor& open, const at::Tensor& count, const std::optional<at::Tensor>& cu_seqlens) {
-  const auto s = check_operands<Int>(kExtend, q, m, basis, Form::causal, cu_seqlens);
-  const Int streams = streams_of<Int>(s, cu_seqlens);
-  check_sums<Int>("closed", closed, streams, s, q);
-  check_sums<Int>("open", open, streams, s, q);
+Shape<Int> check_extend(const Inputs& x, const State& state, const Options& o) {
+  const auto s = check_inputs<Int>(kExtend, x, Form::causal, o);
+  const Int streams = streams_of<Int>(s, o);
+  check_sums<Int>("closed", state.closed, s, o, x.q);
+  check_sums<Int>("open", state.open, s, o, x.q);
+  const at::Tensor& count = state.count;
   TORCH_CHECK_VALUE(count.dim() == 1 && sizes_of<Int>(count)[0] == streams, kExtend, ": count: expected [B = ", streams,
                     "], got ", count.sym_sizes());
   TORCH_CHECK_VALUE(count.scalar_type() == at::kLong, kExtend, ": count: expected int64, got ", dtype_name(count));
-  TORCH_CHECK_VALUE(count.device() == q.device(), kExtend, ": count: expected device ", q.device(), " as q, got ",
-                    count.device());
+  check_same_device(kExtend, "count", count, x.q);
+  TORCH_CHECK_VALUE(state.visible.has_value() == (o.window > 0), kExtend, ": visible: expected ",
+                    o.window > 0 ? "with" : "none without", " a window, got ", state.visible ? "one" : "none");
+  if (state.visible) check_visible<Int>("visible", *state.visible, s, o, x.q);
   return s;
 }
 
-/// The values of `count`, where there are any.
+/// Positions cannot be negative; where the values can be seen.
 inline void check_count_values(const at::Tensor& count) {
   if (!has_values(count)) return;
   const at::Tensor on_cpu = count.to(at::kCPU).contiguous();
@@ -117,16 +153,14 @@ inline void check_dout(const char* op, const at::Tensor& dout, const at::Tensor&
   TORCH_CHECK_VALUE(fits, op, ": dout: expected the shape of q, ", q.sym_sizes(), ", got ", dout.sym_sizes());
 }
 
-/// The incoming gradients of orthogonal_memory_extend, for operands that check_extend() has passed.
+/// The incoming gradients of orthogonal_memory_extend, for inputs that check_extend() has passed.
 template <class Int>
-void check_extend_gradients(const std::optional<at::Tensor>& dout, const std::optional<at::Tensor>& dclosed_out,
-                            const std::optional<at::Tensor>& dopen_out, const at::Tensor& q, const at::Tensor& basis,
-                            const std::optional<at::Tensor>& cu_seqlens) {
-  const auto qs = sizes_of<Int>(q);
-  const Shape<Int> s{qs[0], qs[1], qs[2], qs[2], qs[3], sizes_of<Int>(basis)[1]};
-  if (dout) check_dout(kExtend, *dout, q);
-  if (dclosed_out) check_sums<Int>("dclosed_out", *dclosed_out, streams_of<Int>(s, cu_seqlens), s, q);
-  if (dopen_out) check_sums<Int>("dopen_out", *dopen_out, streams_of<Int>(s, cu_seqlens), s, q);
+void check_extended_gradients(const ExtendedGradients& g, const Inputs& x, const Shape<Int>& s, const Options& o) {
+  if (g.out) check_dout(kExtend, *g.out, x.q);
+  if (g.closed) check_sums<Int>("dclosed_out", *g.closed, s, o, x.q);
+  if (g.open) check_sums<Int>("dopen_out", *g.open, s, o, x.q);
+  TORCH_CHECK_VALUE(!g.visible || o.window > 0, kExtend, ": dvisible_out: expected none without a window");
+  if (g.visible) check_visible<Int>("dvisible_out", *g.visible, s, o, x.q);
 }
 
 }  // namespace longspan::ops::memory

@@ -1,8 +1,11 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include "longspan/kernels/memory/memory.h"
+#include "longspan/ops/common/load_dropout.h"
 #include "longspan/ops/orthogonal_memory/check.h"
 #include "longspan/ops/orthogonal_memory/dispatch.h"
 #include "longspan/ops/orthogonal_memory/reference.h"
@@ -11,215 +14,234 @@
 namespace longspan::ops::memory {
 namespace {
 
-// The operands with dense rows and the borders; they must outlive the kernel's views of them.
+// The operands with dense rows, the basis in the dtype of the sums, and the borders; they must outlive the kernel's
+// views of them.
 struct Operands {
   at::Tensor q, m, basis;
   Borders queries, sources;
   bool causal = true;
   double scale = 1;
+  int64_t window = 0;
+  Dropout dropout;
 
-  void hold(const at::Tensor& q_in, const at::Tensor& m_in, const at::Tensor& basis_in) {
-    q = dense_rows(q_in);
-    m = dense_rows(m_in);
-    basis = basis_in.contiguous();
-  }
+  Operands(const Inputs& x, const Options& o)
+      : q(dense_rows(x.q)),
+        m(dense_rows(x.m)),
+        basis(x.basis.to(sum_dtype(x.q)).contiguous()),
+        scale(o.scale),
+        window(o.window),
+        dropout(load_dropout(o.dropout, o.dropout_seed)) {}
 
-  template <class T>
-  void fill(kernels::MemoryParams<T>& p) const {
+  template <class S, class M>
+  void fill(kernels::MemoryParams<S, M>& p) const {
     p.sequences = queries.sequences;
     p.heads = q.size(1);
+    p.feature_heads = m.size(1);
     p.slots = basis.size(1);
     p.width = q.size(3);
     p.causal = causal;
+    p.window = window;
     p.queries = queries.segments;
     p.sources = sources.segments;
     p.scale = scale;
-    p.q = rows<T>(q);
-    p.m = rows<T>(m);
-    p.basis = basis.const_data_ptr<T>();
+    p.dropout = dropout;
+    p.q = rows<S>(q);
+    p.m = rows<M>(m);
+    p.basis = basis.const_data_ptr<Computed<S>>();
     p.basis_head_stride = basis.size(0) == 1 ? 0 : basis.size(1) * basis.size(2);
   }
 };
 
-Operands load(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form_name,
-              double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source) {
-  const Form form = parse_form(form_name);
-  const auto shape = check<int64_t>(q, m, basis, form, cu_seqlens, cu_seqlens_source);
-  Operands x;
-  x.hold(q, m, basis);
-  x.queries = load_borders(kOp, "cu_seqlens", cu_seqlens, shape.batch, shape.queries);
-  x.sources = cu_seqlens_source ? load_borders(kOp, "cu_seqlens_source", cu_seqlens_source, shape.batch, shape.sources)
-                                : load_borders(kOp, "cu_seqlens", cu_seqlens, shape.batch, shape.sources);
-  x.causal = form == Form::causal;
-  x.scale = scale;
-  return x;
+/// use(S(), M()) with the types in which q and m lie in memory.
+template <class Use>
+void dispatch_storage(const Inputs& x, const Use& use) {
+  if (x.q.scalar_type() == at::kDouble) return use(double(), double());
+  if (x.q.scalar_type() == at::kFloat) return use(float(), float());
+  if (x.m.scalar_type() == at::kFloat) return use(BFloat16(), float());
+  use(BFloat16(), BFloat16());
 }
 
-struct Extension : Operands {
-  at::Tensor closed, open, count;
+Operands load(const Inputs& x, std::string_view form_name, const Options& o) {
+  const Form form = parse_form(form_name);
+  const auto shape = check<int64_t>(x, form, o);
+  Operands loaded(x, o);
+  loaded.queries = load_borders(kOp, "cu_seqlens", o.cu_seqlens, shape.batch, shape.queries);
+  loaded.sources = o.cu_seqlens_source
+                       ? load_borders(kOp, "cu_seqlens_source", o.cu_seqlens_source, shape.batch, shape.sources)
+                       : load_borders(kOp, "cu_seqlens", o.cu_seqlens, shape.batch, shape.sources);
+  loaded.causal = form == Form::causal;
+  return loaded;
+}
 
-  kernels::ConstMemoryState state() const {
-    return {closed.const_data_ptr<double>(), open.const_data_ptr<double>(), count.const_data_ptr<int64_t>()};
-  }
-};
-
-Extension load_extension(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens) {
-  const auto shape = check_extend<int64_t>(q, m, basis, closed, open, count, cu_seqlens);
-  Extension x;
-  x.hold(q, m, basis);
-  x.closed = closed.contiguous();
-  x.open = open.contiguous();
-  x.count = count.contiguous();
-  check_count_values(count);
-  x.queries = load_borders(kExtend, "cu_seqlens", cu_seqlens, shape.batch, shape.queries);
-  x.sources = x.queries;
-  x.scale = scale;
-  return x;
+Operands load_extension(const Inputs& x, const State& state, const Options& o) {
+  const auto shape = check_extend<int64_t>(x, state, o);
+  check_count_values(state.count);
+  Operands loaded(x, o);
+  loaded.queries = load_borders(kExtend, "cu_seqlens", o.cu_seqlens, shape.batch, shape.queries);
+  loaded.sources = loaded.queries;
+  return loaded;
 }
 
 // A gradient that is zero everywhere: one row, read again and again.
 at::Tensor zero_rows(const at::Tensor& q) { return at::zeros({q.size(3)}, q.options()).expand(q.sizes()); }
 
-// `layout`: the caller's q and not its dense copy, so that the result is laid out as the meta function says.
-template <class T>
-at::Tensor run_forward(const Operands& x, const at::Tensor& layout) {
-  at::Tensor out = empty_rows_like(layout);
-  kernels::MemoryForward<T> p;
-  x.fill(p);
-  p.out = mutable_rows<T>(out);
-  kernels::memory_forward(p, torch_parallel());
+at::Tensor uninitialised_like(const at::Tensor& t) { return at::empty(t.sizes(), t.options()); }
+
+at::Tensor empty_visible(const State& state) {
+  return state.visible ? uninitialised_like(*state.visible) : at::empty({0}, state.closed.options().dtype(at::kDouble));
+}
+
+const double* doubles(const at::Tensor& t) { return t.defined() ? t.const_data_ptr<double>() : nullptr; }
+double* mutable_doubles(const at::Tensor& t) { return t.numel() ? t.mutable_data_ptr<double>() : nullptr; }
+
+// The kernel's numbers are float64, also those of a float32 accumulator.
+at::Tensor as_doubles(const OptionalTensor& t) { return t ? t->to(at::kDouble).contiguous() : at::Tensor(); }
+
+// Results are laid out as the caller's q and not as its dense copy, so that the meta function is right.
+at::Tensor forward(const Inputs& x, std::string_view form, const Options& o) {
+  const Backend chosen = choose_backend(kOp, o.backend, x.q);
+  report_backend(kOp, o.backend, chosen, x.q);
+  if (chosen == Backend::composed) return reference(x, form, o);
+  const Operands loaded = load(x, form, o);
+  at::Tensor out = empty_rows_like(x.q);
+  dispatch_storage(x, [&]<class S, class M>(S, M) {
+    kernels::MemoryForward<S, M> p;
+    loaded.fill(p);
+    p.accumulator = parse_accumulator(kOp, o.accumulator);
+    p.out = mutable_rows<S>(out);
+    kernels::memory_forward(p, torch_parallel());
+  });
   return out;
 }
 
-at::Tensor forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                   double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                   std::string_view backend) {
-  const Backend chosen = choose_backend(kOp, backend, q);
-  report_backend(kOp, backend, chosen, q);
-  if (chosen == Backend::composed) return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
-  const Operands x = load(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
-  return q.scalar_type() == at::kFloat ? run_forward<float>(x, q) : run_forward<double>(x, q);
-}
-
-struct Gradients {
+struct KernelGradients {
   at::Tensor dq, dm, dbasis;
 
-  template <class T>
-  void fill(kernels::MemoryBackward<T>& p, const at::Tensor& dout) const {
-    p.dout = rows<T>(dout);
-    p.dq = mutable_rows<T>(dq);
-    p.dm = mutable_rows<T>(dm);
-    p.dbasis = dbasis.mutable_data_ptr<T>();
+  explicit KernelGradients(const Inputs& x)
+      : dq(empty_rows_like(x.q)),
+        dm(empty_rows_like(x.m)),
+        dbasis(at::empty(x.basis.sizes(), x.basis.options().dtype(sum_dtype(x.q)))) {}
+
+  template <class S, class M>
+  void fill(kernels::MemoryBackward<S, M>& p, const at::Tensor& dout) const {
+    p.dout = rows<S>(dout);
+    p.dq = mutable_rows<S>(dq);
+    p.dm = mutable_rows<M>(dm);
+    p.dbasis = dbasis.mutable_data_ptr<Computed<S>>();
   }
 };
 
-template <class T>
-void run_backward(const Operands& x, const at::Tensor& dout, const Gradients& gradients) {
-  kernels::MemoryBackward<T> p;
-  x.fill(p);
-  gradients.fill(p, dout);
-  kernels::memory_backward(p, torch_parallel());
-}
-
-Tensors3 backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                  std::string_view form, double scale, const OptionalTensor& cu_seqlens,
-                  const OptionalTensor& cu_seqlens_source) {
-  choose_backend(kOp, "kernel", q);
-  const Operands x = load(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
-  check_dout(kOp, dout, q);
-  const Gradients g{empty_rows_like(q), empty_rows_like(m), at::empty(basis.sizes(), basis.options())};
+Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view form, const Options& o) {
+  choose_backend(kOp, "kernel", x.q);
+  const Operands loaded = load(x, form, o);
+  check_dout(kOp, dout, x.q);
+  const KernelGradients g(x);
   const at::Tensor dense_dout = dense_rows(dout);
-  q.scalar_type() == at::kFloat ? run_backward<float>(x, dense_dout, g) : run_backward<double>(x, dense_dout, g);
-  return {g.dq, g.dm, g.dbasis};
+  dispatch_storage(x, [&]<class S, class M>(S, M) {
+    kernels::MemoryBackward<S, M> p;
+    loaded.fill(p);
+    g.fill(p, dense_dout);
+    kernels::memory_backward(p, torch_parallel());
+  });
+  return {g.dq, g.dm, g.dbasis.to(x.basis.scalar_type())};
 }
 
-template <class T>
-Tensors4 run_extend(const Extension& x, const at::Tensor& layout) {
-  at::Tensor out = empty_rows_like(layout);
-  at::Tensor closed = at::empty(x.closed.sizes(), x.closed.options());
-  at::Tensor open = at::empty(x.open.sizes(), x.open.options());
-  at::Tensor count = at::empty(x.count.sizes(), x.count.options());
-  kernels::MemoryForward<T> p;
-  x.fill(p);
-  p.state = x.state();
-  p.out = mutable_rows<T>(out);
-  p.state_out = {closed.mutable_data_ptr<double>(), open.mutable_data_ptr<double>(), count.mutable_data_ptr<int64_t>()};
-  kernels::memory_forward(p, torch_parallel());
-  return {out, closed, open, count};
+Extended extend(const Inputs& x, const State& state, const Options& o) {
+  const Backend chosen = choose_backend(kExtend, o.backend, x.q);
+  report_backend(kExtend, o.backend, chosen, x.q);
+  if (chosen == Backend::composed) return reference_extend(x, state, o);
+  const Operands loaded = load_extension(x, state, o);
+  const at::Tensor closed = as_doubles(state.closed), open = as_doubles(state.open);
+  const at::Tensor visible = as_doubles(state.visible), count = state.count.contiguous();
+  const at::Tensor out = empty_rows_like(x.q), closed_out = uninitialised_like(closed),
+                   open_out = uninitialised_like(open);
+  const at::Tensor count_out = uninitialised_like(count), visible_out = empty_visible(state);
+  dispatch_storage(x, [&]<class S, class M>(S, M) {
+    kernels::MemoryForward<S, M> p;
+    loaded.fill(p);
+    p.accumulator = parse_accumulator(kExtend, o.accumulator);
+    p.state = {doubles(closed), doubles(open), count.const_data_ptr<int64_t>(), doubles(visible)};
+    p.out = mutable_rows<S>(out);
+    p.state_out = {closed_out.mutable_data_ptr<double>(), open_out.mutable_data_ptr<double>(),
+                   count_out.mutable_data_ptr<int64_t>(), mutable_doubles(visible_out)};
+    kernels::memory_forward(p, torch_parallel());
+  });
+  const auto dtype = state.closed.scalar_type();
+  return {out, closed_out.to(dtype), open_out.to(dtype), count_out, visible_out};
 }
 
-Tensors4 extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
-                std::string_view backend) {
-  const Backend chosen = choose_backend(kExtend, backend, q);
-  report_backend(kExtend, backend, chosen, q);
-  if (chosen == Backend::composed) return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
-  const Extension x = load_extension(q, m, basis, closed, open, count, scale, cu_seqlens);
-  return q.scalar_type() == at::kFloat ? run_extend<float>(x, q) : run_extend<double>(x, q);
-}
+// Between sums with corrections, [S, H, 2 R], and the gradient with respect to their exact values: a sum and its
+// correction enter the value alike, and a correction that leaves changes nothing but the rounding of its sum.
+struct Corrections {
+  bool paired;
+  int64_t slots;
 
-template <class T>
-void run_extend_backward(const Extension& x, const at::Tensor& dout, const Gradients& gradients,
-                         const at::Tensor& dclosed_out, const at::Tensor& dopen_out, const at::Tensor& dclosed,
-                         const at::Tensor& dopen) {
-  kernels::MemoryBackward<T> p;
-  x.fill(p);
-  p.state = x.state();
-  gradients.fill(p, dout);
-  if (dclosed_out.defined()) p.dclosed_out = dclosed_out.const_data_ptr<double>();
-  if (dopen_out.defined()) p.dopen_out = dopen_out.const_data_ptr<double>();
-  p.dclosed = dclosed.mutable_data_ptr<double>();
-  p.dopen = dopen.mutable_data_ptr<double>();
-  kernels::memory_backward(p, torch_parallel());
-}
+  at::Tensor value(const at::Tensor& t) const { return paired ? t.narrow(2, 0, slots) + t.narrow(2, slots, slots) : t; }
+  OptionalTensor incoming(const OptionalTensor& t) const {
+    return paired && t ? OptionalTensor(t->narrow(2, 0, slots)) : t;
+  }
+  at::Tensor outgoing(const at::Tensor& t) const { return paired ? at::cat({t, t}, 2) : t; }
+};
 
-Tensors5 extend_backward(const OptionalTensor& dout, const OptionalTensor& dclosed_out, const OptionalTensor& dopen_out,
-                         const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens) {
-  choose_backend(kExtend, "kernel", q);
-  const Extension x = load_extension(q, m, basis, closed, open, count, scale, cu_seqlens);
-  check_extend_gradients<int64_t>(dout, dclosed_out, dopen_out, q, basis, cu_seqlens);
-  const at::Tensor dense_dout = dout ? dense_rows(*dout) : zero_rows(q);
-  const auto dense = [](const OptionalTensor& t) { return t ? t->contiguous() : at::Tensor(); };
-  const at::Tensor dense_closed = dense(dclosed_out), dense_open = dense(dopen_out);
-  const Gradients g{empty_rows_like(q), empty_rows_like(m), at::empty(basis.sizes(), basis.options())};
-  const at::Tensor dclosed = at::empty(closed.sizes(), closed.options()),
-                   dopen = at::empty(open.sizes(), open.options());
-  if (q.scalar_type() == at::kFloat)
-    run_extend_backward<float>(x, dense_dout, g, dense_closed, dense_open, dclosed, dopen);
-  else
-    run_extend_backward<double>(x, dense_dout, g, dense_closed, dense_open, dclosed, dopen);
-  return {g.dq, g.dm, g.dbasis, dclosed, dopen};
+ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs& x, const State& state,
+                                const Options& o) {
+  choose_backend(kExtend, "kernel", x.q);
+  const auto shape = check_extend<int64_t>(x, state, o);
+  check_extended_gradients(gradients, x, shape, o);
+  const Operands loaded = load_extension(x, state, o);
+  const Corrections corrections{o.accumulator == "float32_compensated", shape.slots};
+  const at::Tensor closed = corrections.value(as_doubles(state.closed));
+  const at::Tensor open = corrections.value(as_doubles(state.open));
+  const at::Tensor visible = as_doubles(state.visible), count = state.count.contiguous();
+  const at::Tensor dclosed_out = as_doubles(corrections.incoming(gradients.closed));
+  const at::Tensor dopen_out = as_doubles(corrections.incoming(gradients.open));
+  const at::Tensor dvisible_out = as_doubles(gradients.visible);
+  const at::Tensor dout = gradients.out ? dense_rows(*gradients.out) : zero_rows(x.q);
+  const at::Tensor dclosed = uninitialised_like(closed), dopen = uninitialised_like(open),
+                   dvisible = empty_visible(state);
+  const KernelGradients g(x);
+  dispatch_storage(x, [&]<class S, class M>(S, M) {
+    kernels::MemoryBackward<S, M> p;
+    loaded.fill(p);
+    p.state = {doubles(closed), doubles(open), count.const_data_ptr<int64_t>(), doubles(visible)};
+    g.fill(p, dout);
+    p.dstate_out = {doubles(dclosed_out), doubles(dopen_out), nullptr, doubles(dvisible_out)};
+    p.dstate = {dclosed.mutable_data_ptr<double>(), dopen.mutable_data_ptr<double>(), nullptr,
+                mutable_doubles(dvisible)};
+    kernels::memory_backward(p, torch_parallel());
+  });
+  const auto dtype = state.closed.scalar_type();
+  return {g.dq,
+          g.dm,
+          g.dbasis.to(x.basis.scalar_type()),
+          corrections.outgoing(dclosed).to(dtype),
+          corrections.outgoing(dopen).to(dtype),
+          dvisible};
 }
 
 // Other devices have no kernel of their own.
-at::Tensor forward_anywhere(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                            double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                            std::string_view backend) {
-  report_backend(kOp, backend, choose_backend(kOp, backend, q), q);
-  return composed(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
+at::Tensor forward_anywhere(const Inputs& x, std::string_view form, const Options& o) {
+  report_backend(kOp, o.backend, choose_backend(kOp, o.backend, x.q), x.q);
+  return reference(x, form, o);
 }
-Tensors4 extend_anywhere(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens, std::string_view backend) {
-  report_backend(kExtend, backend, choose_backend(kExtend, backend, q), q);
-  return composed_extend(q, m, basis, closed, open, count, scale, cu_seqlens);
+Extended extend_anywhere(const Inputs& x, const State& state, const Options& o) {
+  report_backend(kExtend, o.backend, choose_backend(kExtend, o.backend, x.q), x.q);
+  return reference_extend(x, state, o);
 }
 
 }  // namespace
 }  // namespace longspan::ops::memory
 
 TORCH_LIBRARY_IMPL(longspan, CPU, m) {
-  m.impl("orthogonal_memory", TORCH_FN(longspan::ops::memory::forward));
-  m.impl("orthogonal_memory_backward", TORCH_FN(longspan::ops::memory::backward));
-  m.impl("orthogonal_memory_extend", TORCH_FN(longspan::ops::memory::extend));
-  m.impl("orthogonal_memory_extend_backward", TORCH_FN(longspan::ops::memory::extend_backward));
+  using namespace longspan::ops::memory;
+  m.impl("orthogonal_memory", TORCH_FN(flat_forward<forward>));
+  m.impl("orthogonal_memory_backward", TORCH_FN(flat_backward<backward>));
+  m.impl("orthogonal_memory_extend", TORCH_FN(flat_extend<extend>));
+  m.impl("orthogonal_memory_extend_backward", TORCH_FN(flat_extend_backward<extend_backward>));
 }
 
 TORCH_LIBRARY_IMPL(longspan, CompositeExplicitAutograd, m) {
-  m.impl("orthogonal_memory", TORCH_FN(longspan::ops::memory::forward_anywhere));
-  m.impl("orthogonal_memory_extend", TORCH_FN(longspan::ops::memory::extend_anywhere));
+  using namespace longspan::ops::memory;
+  m.impl("orthogonal_memory", TORCH_FN(flat_forward<forward_anywhere>));
+  m.impl("orthogonal_memory_extend", TORCH_FN(flat_extend<extend_anywhere>));
 }

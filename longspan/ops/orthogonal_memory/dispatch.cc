@@ -2,60 +2,58 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "longspan/ops/orthogonal_memory/orthogonal_memory.h"
-
 namespace longspan::ops {
 namespace memory {
 namespace {
 
+// `flat` gives the signature; which function it would call does not matter.
 template <class Signature>
-c10::TypedOperatorHandle<Signature> find(const char* name) {
+c10::TypedOperatorHandle<Signature> find(const char* name, Signature& /*flat*/) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
 }  // namespace
 
-at::Tensor call_forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                        double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                        std::string_view backend) {
-  static const auto op = find<decltype(call_forward)>("longspan::orthogonal_memory");
-  return op.call(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source, backend);
+at::Tensor call_forward(const Inputs& x, std::string_view form, const Options& o) {
+  static const auto op = find("longspan::orthogonal_memory", flat_forward<call_forward>);
+  return op.call(x.q, x.m, x.basis, form, o.scale, o.cu_seqlens, o.cu_seqlens_source, o.window, o.accumulator,
+                 o.dropout, o.dropout_seed, o.backend);
 }
 
-Tensors3 call_backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                       std::string_view form, double scale, const OptionalTensor& cu_seqlens,
-                       const OptionalTensor& cu_seqlens_source) {
-  static const auto op = find<decltype(call_backward)>("longspan::orthogonal_memory_backward");
-  return op.call(dout, q, m, basis, form, scale, cu_seqlens, cu_seqlens_source);
+Gradients call_backward(const at::Tensor& dout, const Inputs& x, std::string_view form, const Options& o) {
+  static const auto op = find("longspan::orthogonal_memory_backward", flat_backward<call_backward>);
+  return op.call(dout, x.q, x.m, x.basis, form, o.scale, o.cu_seqlens, o.cu_seqlens_source, o.window, o.dropout,
+                 o.dropout_seed);
 }
 
-Tensors4 call_extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                     const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
-                     std::string_view backend) {
-  static const auto op = find<decltype(call_extend)>("longspan::orthogonal_memory_extend");
-  return op.call(q, m, basis, closed, open, count, scale, cu_seqlens, backend);
+Extended call_extend(const Inputs& x, const State& s, const Options& o) {
+  static const auto op = find("longspan::orthogonal_memory_extend", flat_extend<call_extend>);
+  return op.call(x.q, x.m, x.basis, s.closed, s.open, s.count, o.scale, o.cu_seqlens, s.visible, o.window,
+                 o.accumulator, o.dropout, o.dropout_seed, o.backend);
 }
 
-Tensors5 call_extend_backward(const OptionalTensor& dout, const OptionalTensor& dclosed_out,
-                              const OptionalTensor& dopen_out, const at::Tensor& q, const at::Tensor& m,
-                              const at::Tensor& basis, const at::Tensor& closed, const at::Tensor& open,
-                              const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens) {
-  static const auto op = find<decltype(call_extend_backward)>("longspan::orthogonal_memory_extend_backward");
-  return op.call(dout, dclosed_out, dopen_out, q, m, basis, closed, open, count, scale, cu_seqlens);
+ExtendGradients call_extend_backward(const ExtendedGradients& g, const Inputs& x, const State& s, const Options& o) {
+  static const auto op =
+      find("longspan::orthogonal_memory_extend_backward", flat_extend_backward<call_extend_backward>);
+  return op.call(g.out, g.closed, g.open, g.visible, x.q, x.m, x.basis, s.closed, s.open, s.count, o.scale,
+                 o.cu_seqlens, s.visible, o.window, o.accumulator, o.dropout, o.dropout_seed);
 }
 
 }  // namespace memory
 
 at::Tensor orthogonal_memory(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                             double scale, const std::optional<at::Tensor>& cu_seqlens,
-                             const std::optional<at::Tensor>& cu_seqlens_source, std::string_view backend) {
-  return memory::call_forward(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source, backend);
+                             const OrthogonalMemoryOptions& options) {
+  return memory::call_forward({q, m, basis}, form, options);
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> orthogonal_memory_extend(
-    const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed, const at::Tensor& open,
-    const at::Tensor& count, double scale, const std::optional<at::Tensor>& cu_seqlens, std::string_view backend) {
-  return memory::call_extend(q, m, basis, closed, open, count, scale, cu_seqlens, backend);
+std::tuple<at::Tensor, OrthogonalMemoryState> orthogonal_memory_extend(const at::Tensor& q, const at::Tensor& m,
+                                                                       const at::Tensor& basis,
+                                                                       const OrthogonalMemoryState& state,
+                                                                       const OrthogonalMemoryOptions& options) {
+  auto [out, closed, open, count, visible] = memory::call_extend({q, m, basis}, state, options);
+  OrthogonalMemoryState after{closed, open, count};
+  if (options.window > 0) after.visible = visible;
+  return {out, after};
 }
 
 }  // namespace longspan::ops

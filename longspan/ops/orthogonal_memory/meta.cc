@@ -10,45 +10,44 @@ namespace {
 
 at::Tensor empty_like(const at::Tensor& t) { return at::empty_symint(t.sym_sizes(), t.options()); }
 
-at::Tensor forward(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                   double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source,
-                   std::string_view backend) {
-  choose_backend(kOp, backend, q);
-  check<c10::SymInt>(q, m, basis, parse_form(form), cu_seqlens, cu_seqlens_source);
-  return empty_rows_like(q);
+at::Tensor empty_visible(const State& state) {
+  return state.visible ? empty_like(*state.visible) : at::empty({0}, state.count.options().dtype(at::kDouble));
 }
 
-Tensors3 backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis,
-                  std::string_view form, double scale, const OptionalTensor& cu_seqlens,
-                  const OptionalTensor& cu_seqlens_source) {
-  check<c10::SymInt>(q, m, basis, parse_form(form), cu_seqlens, cu_seqlens_source);
-  check_dout(kOp, dout, q);
-  return {empty_rows_like(q), empty_rows_like(m), empty_like(basis)};
+at::Tensor forward(const Inputs& x, std::string_view form, const Options& options) {
+  choose_backend(kOp, options.backend, x.q);
+  check<c10::SymInt>(x, parse_form(form), options);
+  return empty_rows_like(x.q);
 }
 
-Tensors4 extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                const at::Tensor& open, const at::Tensor& count, double scale, const OptionalTensor& cu_seqlens,
-                std::string_view backend) {
-  choose_backend(kExtend, backend, q);
-  check_extend<c10::SymInt>(q, m, basis, closed, open, count, cu_seqlens);
-  return {empty_rows_like(q), empty_like(closed), empty_like(open), empty_like(count)};
+Gradients backward(const at::Tensor& dout, const Inputs& x, std::string_view form, const Options& options) {
+  check<c10::SymInt>(x, parse_form(form), options);
+  check_dout(kOp, dout, x.q);
+  return {empty_rows_like(x.q), empty_rows_like(x.m), empty_like(x.basis)};
 }
 
-Tensors5 extend_backward(const OptionalTensor& dout, const OptionalTensor& dclosed_out, const OptionalTensor& dopen_out,
-                         const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens) {
-  check_extend<c10::SymInt>(q, m, basis, closed, open, count, cu_seqlens);
-  check_extend_gradients<c10::SymInt>(dout, dclosed_out, dopen_out, q, basis, cu_seqlens);
-  return {empty_rows_like(q), empty_rows_like(m), empty_like(basis), empty_like(closed), empty_like(open)};
+Extended extend(const Inputs& x, const State& state, const Options& options) {
+  choose_backend(kExtend, options.backend, x.q);
+  check_extend<c10::SymInt>(x, state, options);
+  return {empty_rows_like(x.q), empty_like(state.closed), empty_like(state.open), empty_like(state.count),
+          empty_visible(state)};
+}
+
+ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs& x, const State& state,
+                                const Options& options) {
+  const auto shape = check_extend<c10::SymInt>(x, state, options);
+  check_extended_gradients(gradients, x, shape, options);
+  return {empty_rows_like(x.q),     empty_rows_like(x.m),   empty_like(x.basis),
+          empty_like(state.closed), empty_like(state.open), empty_visible(state)};
 }
 
 }  // namespace
 }  // namespace longspan::ops::memory
 
 TORCH_LIBRARY_IMPL(longspan, Meta, m) {
-  m.impl("orthogonal_memory", TORCH_FN(longspan::ops::memory::forward));
-  m.impl("orthogonal_memory_backward", TORCH_FN(longspan::ops::memory::backward));
-  m.impl("orthogonal_memory_extend", TORCH_FN(longspan::ops::memory::extend));
-  m.impl("orthogonal_memory_extend_backward", TORCH_FN(longspan::ops::memory::extend_backward));
+  using namespace longspan::ops::memory;
+  m.impl("orthogonal_memory", TORCH_FN(flat_forward<forward>));
+  m.impl("orthogonal_memory_backward", TORCH_FN(flat_backward<backward>));
+  m.impl("orthogonal_memory_extend", TORCH_FN(flat_extend<extend>));
+  m.impl("orthogonal_memory_extend_backward", TORCH_FN(flat_extend_backward<extend_backward>));
 }

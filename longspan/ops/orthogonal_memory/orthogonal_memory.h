@@ -4,34 +4,66 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>
 
 namespace longspan::ops {
 
+/// Everything about the operators that is neither read nor remembered.
+struct OrthogonalMemoryOptions {
+  /// Of the slot scores.
+  double scale = 1;
+  /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU, ascending from 0 to N.
+  std::optional<at::Tensor> cu_seqlens = std::nullopt;
+  /// Those of the sources of the full form, where they differ.
+  std::optional<at::Tensor> cu_seqlens_source = std::nullopt;
+  /// Causal: 0, position t reads the mean over j <= t; w > 0, the mean over the complete windows before its own,
+  /// j < floor(t / w) w, and zeros in the first window.
+  int64_t window = 0;
+  /// Type of the running sums: "float64", "float32_compensated" (a sum and its correction) or "float32".
+  std::string_view accumulator = "float64";
+  /// Probability with which the reading weight of a slot becomes zero, in [0, 1); the others are multiplied by
+  /// 1 / (1 - dropout).
+  double dropout = 0;
+  /// int64, no dimensions, on the CPU or beside q; needed where dropout > 0. base/dropout.h says what it decides.
+  std::optional<at::Tensor> dropout_seed = std::nullopt;
+  /// As for local_attention.
+  std::string_view backend = "auto";
+};
+
 /// Reading of a running mean of projected features through orthogonal slots (CODE of LAVO).
 ///
-///   q [B, H, N, D], m [B, H, M, D], basis [H, R, D] or [1, R, D] -> out [B, H, N, D]
+///   q [B, H, N, D], m [B, Hm, M, D], basis [H, R, D] or [1, R, D] -> out [B, H, N, D]
 ///
-/// `form`: "causal" (M = N, position t reads the mean over j <= t), "full" (noncausal self and cross: every query reads
-/// the mean over all M sources; M = 0 gives zeros). `scale` multiplies the slot scores. Running sums are float64.
+/// Hm divides H: query head h reads the features of head h / (H / Hm), without a copy. `form`: "causal" (M = N,
+/// position t reads the mean over j <= t), "full" (noncausal self and cross: every query reads the mean over all M
+/// sources; M = 0 gives zeros).
 ///
-/// Packed sequences: B = 1 and `cu_seqlens` [S + 1] for q, `cu_seqlens_source` for m where it differs. Kernels for
-/// float32 and float64 on the CPU (bfloat16 and float16 under autocast are computed in float32); any strides.
-/// Differentiable once in q, m and basis. `backend` and errors as for local_attention.
+/// Kernels for float32, float64 and bfloat16 (computed in float32; m and basis may be float32 beside a bfloat16 q) on
+/// the CPU; any strides. `out` has the dtype of q. Differentiable once in q, m and basis. Errors as for
+/// local_attention.
 at::Tensor orthogonal_memory(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                             double scale = 1.0, const std::optional<at::Tensor>& cu_seqlens = std::nullopt,
-                             const std::optional<at::Tensor>& cu_seqlens_source = std::nullopt,
-                             std::string_view backend = "auto");
+                             const OrthogonalMemoryOptions& options = {});
 
-/// The causal form with a state: closed and open [B, H, R] float64 (sums over complete chunks of 256 positions and over
-/// the chunk under way), count [B] int64 (positions consumed). Returns out and the state after the last row. Any
-/// cutting of a stream into calls gives the same bits as one call of orthogonal_memory. Differentiable in q, m, basis,
-/// closed and open. With `cu_seqlens` (B = 1 in q and m) the state has one row for each of the S sequences.
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> orthogonal_memory_extend(
-    const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed, const at::Tensor& open,
-    const at::Tensor& count, double scale = 1.0, const std::optional<at::Tensor>& cu_seqlens = std::nullopt,
-    std::string_view backend = "auto");
+/// What the causal form remembers of a stream; all zeros before its first row.
+struct OrthogonalMemoryState {
+  /// Sums over the complete chunks of 256 positions, and over the chunk under way: [B, H, R] float64, [B, H, R] float32
+  /// for the accumulator float32, [B, H, 2 R] float32 (R sums, then their R corrections) for float32_compensated.
+  at::Tensor closed, open;
+  /// [B] int64: positions consumed.
+  at::Tensor count;
+  /// [B, H, R] float64, with a window only: the memory that the window under way reads.
+  std::optional<at::Tensor> visible = std::nullopt;
+};
+
+/// The causal form, going on from a state; returns out and the state after the last row. Any cutting of a stream into
+/// calls gives the same bits as one call of orthogonal_memory. Differentiable in q, m, basis, closed, open and visible.
+/// With `cu_seqlens` the state has one row for each of the S sequences.
+std::tuple<at::Tensor, OrthogonalMemoryState> orthogonal_memory_extend(const at::Tensor& q, const at::Tensor& m,
+                                                                       const at::Tensor& basis,
+                                                                       const OrthogonalMemoryState& state,
+                                                                       const OrthogonalMemoryOptions& options = {});
 
 }  // namespace longspan::ops

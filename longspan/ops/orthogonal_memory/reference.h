@@ -1,6 +1,5 @@
-// The composed form of orthogonal_memory: the equations of docs/ops/orthogonal_memory.md in ATen operators. Exact,
-// differentiable any number of times, on every device and floating dtype (16-bit ones are computed in float32, sums in
-// float64). It is the backend `reference`, and the fallback where there is no kernel.
+// The backend `reference`: the equations of docs/ops/orthogonal_memory.md in ATen operators, sequence by sequence.
+// Exact, differentiable any number of times, on every device and floating dtype (16-bit ones are computed in float32).
 #pragma once
 
 #include "longspan/ops/orthogonal_memory/dispatch.h"
@@ -8,12 +7,8 @@
 namespace longspan::ops::memory {
 
 /// Checks its arguments, as the next one does.
-at::Tensor composed(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
-                    double scale, const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_source);
+at::Tensor reference(const Inputs& x, std::string_view form, const Options& options);
 
-/// out, closed, open, count.
-Tensors4 composed_extend(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, const at::Tensor& closed,
-                         const at::Tensor& open, const at::Tensor& count, double scale,
-                         const OptionalTensor& cu_seqlens);
+Extended reference_extend(const Inputs& x, const State& state, const Options& options);
 
 }  // namespace longspan::ops::memory

@@ -38,6 +38,16 @@ std::vector<double> weights_of_row(const LocalReferenceProblem& p, int64_t i, do
   return weights;
 }
 
+// What dropout multiplies the weight of query row i for key j with.
+double dropout_factor(const LocalReferenceProblem& p, int64_t i, int64_t j) {
+  if (!p.dropout.active()) return 1;
+  const int64_t position = p.keys - p.queries + i;
+  return p.dropout.keeps(static_cast<uint32_t>(p.row), static_cast<uint32_t>(p.head), static_cast<uint32_t>(position),
+                         static_cast<uint32_t>(j))
+             ? 1 / (1 - p.dropout.probability)
+             : 0;
+}
+
 }  // namespace
 
 LocalReferenceForward local_reference_forward(const LocalReferenceProblem& p) {
@@ -47,10 +57,11 @@ LocalReferenceForward local_reference_forward(const LocalReferenceProblem& p) {
   for (int64_t i = 0; i < p.queries; ++i) {
     const std::vector<double> weights = weights_of_row(p, i, result.lse[static_cast<std::size_t>(i)]);
     for (int64_t j = 0; j < p.keys; ++j) {
-      if (weights[static_cast<std::size_t>(j)] == 0) continue;
+      const double weight = weights[static_cast<std::size_t>(j)] * dropout_factor(p, i, j);
+      if (weight == 0) continue;
       for (int64_t c = 0; c < p.value_width; ++c)
         result.out[static_cast<std::size_t>(i * p.value_width + c)] +=
-            weights[static_cast<std::size_t>(j)] * p.v[static_cast<std::size_t>(j * p.value_width + c)];
+            weight * p.v[static_cast<std::size_t>(j * p.value_width + c)];
     }
   }
   return result;
@@ -71,8 +82,9 @@ LocalReferenceBackward local_reference_backward(const LocalReferenceProblem& p, 
     for (int64_t j = 0; j < p.keys; ++j) {
       const std::size_t sj = static_cast<std::size_t>(j);
       if (weights[sj] == 0) continue;
+      const double factor = dropout_factor(p, i, j);
       for (int64_t c = 0; c < p.value_width; ++c) {
-        const double gradient = dout[static_cast<std::size_t>(i * p.value_width + c)];
+        const double gradient = factor * dout[static_cast<std::size_t>(i * p.value_width + c)];
         dweights[sj] += gradient * p.v[static_cast<std::size_t>(j * p.value_width + c)];
         result.dv[static_cast<std::size_t>(j * p.value_width + c)] += weights[sj] * gradient;
       }

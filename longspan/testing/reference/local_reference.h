@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "longspan/base/dropout.h"
+
 namespace longspan::testing {
 
 /// One (sequence, head). Query row i stands at key position keys - queries + i.
@@ -17,6 +19,8 @@ struct LocalReferenceProblem {
   std::vector<double> v;      ///< [keys, value_width]
   std::vector<double> table;  ///< element j - i + table_centre; empty for none
   int64_t table_centre = 0;
+  Dropout dropout;
+  int64_t row = 0, head = 0;  ///< of dropout
 };
 
 struct LocalReferenceForward {

@@ -18,36 +18,50 @@ std::vector<double> or_zeros(const std::vector<double>& x, int64_t size) {
   return x.empty() ? std::vector<double>(size, 0.0) : x;
 }
 
-/// The memory that every query reads, [queries][slots], and how many sources it averages.
+/// The mean that a query reads: of `count` positions, the last of which is row `rows` - 1 of this call (rows <= 0: all
+/// came before it).
+struct Reach {
+  int64_t count, rows;
+};
+/// Of query t; t = c.queries is the one behind the call.
+Reach reach(const MemoryCase& c, int64_t t) {
+  if (!c.causal) return {c.sources, c.sources};
+  const int64_t count = c.window == 0 ? c.count + t + 1 : (c.count + t) / c.window * c.window;
+  return {count, count - c.count};
+}
+
+/// The memory that every query reads, [queries + 1][slots]: with a window the last one is the state's.
 struct Memories {
   std::vector<double> h;
   std::vector<double> closed, open;
-  int64_t visible(const MemoryCase& c, int64_t t) const { return c.causal ? c.count + t + 1 : c.sources; }
 };
 
 Memories memories(const MemoryCase& c) {
+  const int64_t r = c.slots;
   Memories out;
-  out.h.assign(c.queries * c.slots, 0.0);
-  out.closed = or_zeros(c.closed, c.slots);
-  out.open = or_zeros(c.open, c.slots);
-  if (!c.causal) {
-    for (int64_t t = 0; t < c.queries; ++t)
-      for (int64_t i = 0; i < c.slots; ++i) {
-        double sum = 0;
-        for (int64_t j = 0; j < c.sources; ++j) sum += dot(&c.basis[i * c.width], &c.m[j * c.width], c.width);
-        out.h[t * c.slots + i] = c.sources ? sum / static_cast<double>(c.sources) : 0.0;
-      }
-    return out;
-  }
-  for (int64_t t = 0; t < c.queries; ++t) {
-    const int64_t count = c.count + t + 1;
-    for (int64_t i = 0; i < c.slots; ++i) {
-      out.open[i] += dot(&c.basis[i * c.width], &c.m[t * c.width], c.width);
-      out.h[t * c.slots + i] = (out.closed[i] + out.open[i]) / static_cast<double>(count);
-      if (count % kChunk == 0) {
+  out.closed = or_zeros(c.closed, r);
+  out.open = or_zeros(c.open, r);
+  std::vector<double> sums((c.sources + 1) * r, 0.0);  // before every row
+  for (int64_t i = 0; i < r && c.causal; ++i) sums[i] = out.closed[i] + out.open[i];
+  for (int64_t j = 0; j < c.sources; ++j)
+    for (int64_t i = 0; i < r; ++i) {
+      const double z = dot(&c.basis[i * c.width], &c.m[j * c.width], c.width);
+      sums[(j + 1) * r + i] = sums[j * r + i] + z;
+      out.open[i] += z;
+      if ((c.count + j + 1) % kChunk == 0) {
         out.closed[i] += out.open[i];
         out.open[i] = 0;
       }
+    }
+  const std::vector<double> visible = or_zeros(c.visible, r);
+  for (int64_t t = 0; t <= c.queries; ++t) {
+    const Reach seen = reach(c, t);
+    for (int64_t i = 0; i < r; ++i) {
+      if (c.causal && c.window == 0 && t == c.queries) continue;
+      if (seen.rows > 0)
+        out.h.push_back(sums[seen.rows * r + i] / static_cast<double>(seen.count));
+      else
+        out.h.push_back(c.causal ? visible[i] : 0.0);
     }
   }
   return out;
@@ -69,26 +83,37 @@ std::vector<double> scores(const MemoryCase& c, int64_t t) {
   return a;
 }
 
+/// 0 or 1 / (1 - p) for every slot of query t.
+std::vector<double> dropout_factors(const MemoryCase& c, int64_t t) {
+  std::vector<double> factors(c.slots, 1.0);
+  for (int64_t i = 0; i < c.slots && c.dropout.active(); ++i)
+    factors[i] = c.dropout.keeps(c.sequence, c.head, c.count + t, i) ? c.dropout.scale() : 0.0;
+  return factors;
+}
+
 }  // namespace
 
 MemoryResult memory_reference(const MemoryCase& c) {
-  Memories memory = memories(c);
+  const Memories memory = memories(c);
   MemoryResult result;
   result.out.assign(c.queries * c.width, 0.0);
   result.closed = memory.closed;
   result.open = memory.open;
+  if (c.window > 0) result.visible.assign(memory.h.end() - c.slots, memory.h.end());
   if (!c.causal && c.sources == 0) return result;
   for (int64_t t = 0; t < c.queries; ++t) {
     const double* h = &memory.h[t * c.slots];
-    const std::vector<double> p = probabilities(c.scale, scores(c, t), h);
+    const std::vector<double> p = probabilities(c.scale, scores(c, t), h), kept = dropout_factors(c, t);
     for (int64_t i = 0; i < c.slots; ++i)
-      for (int64_t j = 0; j < c.width; ++j) result.out[t * c.width + j] += p[i] * h[i] * c.basis[i * c.width + j];
+      for (int64_t j = 0; j < c.width; ++j)
+        result.out[t * c.width + j] += kept[i] * p[i] * h[i] * c.basis[i * c.width + j];
   }
   return result;
 }
 
 MemoryGradient memory_reference_backward(const MemoryCase& c, const std::vector<double>& dout,
-                                         const std::vector<double>& dclosed_out, const std::vector<double>& dopen_out) {
+                                         const std::vector<double>& dclosed_out, const std::vector<double>& dopen_out,
+                                         const std::vector<double>& dvisible_out) {
   const Memories memory = memories(c);
   const int64_t r = c.slots, d = c.width;
   const std::vector<double> dclosed = or_zeros(dclosed_out, r), dopen = or_zeros(dopen_out, r);
@@ -96,34 +121,42 @@ MemoryGradient memory_reference_backward(const MemoryCase& c, const std::vector<
   grad.q.assign(c.queries * d, 0.0);
   grad.m.assign(c.sources * d, 0.0);
   grad.basis.assign(r * d, 0.0);
+  grad.visible.assign(r, 0.0);
   grad.closed = dclosed;
   grad.open = dopen;
 
-  // Gradient of the sum of z that query t reads.
-  std::vector<double> dsum(c.queries * r, 0.0);
+  // asked [n]: gradient of the sum over the first n rows, from the queries that read it.
+  std::vector<double> asked((c.sources + 1) * r, 0.0);
+  const auto ask = [&](int64_t t, int64_t i, double dh) {
+    const Reach seen = reach(c, t);
+    if (seen.rows > 0)
+      asked[seen.rows * r + i] += dh / static_cast<double>(seen.count);
+    else
+      grad.visible[i] += dh;
+  };
   for (int64_t t = 0; t < c.queries && (c.causal || c.sources > 0); ++t) {
     const double* h = &memory.h[t * r];
     const double* g = &dout[t * d];
-    const std::vector<double> a = scores(c, t);
-    const std::vector<double> p = probabilities(c.scale, a, h);
+    const std::vector<double> a = scores(c, t), p = probabilities(c.scale, a, h), kept = dropout_factors(c, t);
     std::vector<double> du(r), dp(r);
     double mean = 0;
     for (int64_t i = 0; i < r; ++i) {
-      du[i] = dot(&c.basis[i * d], g, d);
+      du[i] = kept[i] * dot(&c.basis[i * d], g, d);
       dp[i] = du[i] * h[i];
       mean += p[i] * dp[i];
     }
     for (int64_t i = 0; i < r; ++i) {
       const double ds = p[i] * (dp[i] - mean);
       const double da = c.scale * ds * h[i];
-      const double dh = du[i] * p[i] + c.scale * ds * a[i];
-      dsum[t * r + i] = dh / static_cast<double>(memory.visible(c, t));
+      ask(t, i, du[i] * p[i] + c.scale * ds * a[i]);
       for (int64_t j = 0; j < d; ++j) {
         grad.q[t * d + j] += da * c.basis[i * d + j];
-        grad.basis[i * d + j] += p[i] * h[i] * g[j] + da * c.q[t * d + j];
+        grad.basis[i * d + j] += kept[i] * p[i] * h[i] * g[j] + da * c.q[t * d + j];
       }
     }
   }
+  if (c.window > 0)
+    for (int64_t i = 0; i < r && !dvisible_out.empty(); ++i) ask(c.queries, i, dvisible_out[i]);
 
   // A source feeds the queries that see it and, causal, the sums that leave the call.
   const int64_t end = c.count + c.queries;
@@ -131,19 +164,15 @@ MemoryGradient memory_reference_backward(const MemoryCase& c, const std::vector<
     return position / kChunk < end / kChunk ? dclosed[i] : dopen[i];
   };
   std::vector<double> dz(r, 0.0);
-  if (!c.causal)
-    for (int64_t t = 0; t < c.queries; ++t)
-      for (int64_t i = 0; i < r; ++i) dz[i] += dsum[t * r + i];
-  for (int64_t j = c.sources - 1; j >= 0; --j) {
+  for (int64_t j = c.sources - 1; j >= 0; --j)
     for (int64_t i = 0; i < r; ++i) {
-      if (c.causal) dz[i] += dsum[j * r + i];
+      dz[i] += asked[(j + 1) * r + i];
       const double total = dz[i] + (c.causal ? leaves(c.count + j, i) : 0.0);
       for (int64_t k = 0; k < d; ++k) {
         grad.m[j * d + k] += total * c.basis[i * d + k];
         grad.basis[i * d + k] += total * c.m[j * d + k];
       }
     }
-  }
   if (c.causal)
     for (int64_t i = 0; i < r; ++i) {
       grad.closed[i] = dz[i] + dclosed[i];

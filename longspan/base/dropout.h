@@ -1,0 +1,32 @@
+// Which elements dropout keeps: a pure function of the seed and of where the element stands, so that every form of an
+// operator, and a backward pass that recomputes, sees the same mask whatever the order of its work.
+#pragma once
+
+#include <cstdint>
+
+#include "longspan/base/rng.h"
+
+namespace longspan {
+
+/// Dropout of a matrix of probabilities for every row of a batch (or packed sequence) and query head. Element (i, j) is
+/// kept and multiplied by scale(), or becomes zero. i is the position of the query in its sequence, j that of the key
+/// or the number of the slot.
+struct Dropout {
+  double probability = 0;  ///< of becoming zero, in [0, 1)
+  uint64_t seed = 0;
+
+  bool active() const { return probability > 0; }
+  double scale() const { return 1 / (1 - probability); }
+  /// floor(probability 2^32): an element is kept when its word is not below.
+  uint32_t threshold() const { return static_cast<uint32_t>(probability * 0x1p32); }
+
+  /// Words of the elements (i, 4 group) to (i, 4 group + 3): one block of Philox4x32-10.
+  std::array<uint32_t, 4> words(uint32_t row, uint32_t head, uint32_t i, uint32_t group) const {
+    return philox4x32({i, group, head, row}, {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+  }
+  bool keeps(uint32_t row, uint32_t head, uint32_t i, uint32_t j) const {
+    return words(row, head, i, j >> 2)[j & 3] >= threshold();
+  }
+};
+
+}  // namespace longspan

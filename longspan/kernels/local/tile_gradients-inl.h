@@ -1,0 +1,185 @@
+// The gradients that one tile of queries contributes: the arithmetic of the backward pass, on panels alone.
+//
+// Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
+#if defined(LONGSPAN_KERNELS_LOCAL_TILE_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LONGSPAN_KERNELS_LOCAL_TILE_GRADIENTS_INL_H_
+#undef LONGSPAN_KERNELS_LOCAL_TILE_GRADIENTS_INL_H_
+#else
+#define LONGSPAN_KERNELS_LOCAL_TILE_GRADIENTS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "longspan/base/dropout.h"
+#include "longspan/kernels/local/band-inl.h"
+#include "longspan/simd/dropout-inl.h"
+#include "longspan/simd/math-inl.h"
+#include "longspan/simd/panel-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace longspan::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+namespace panel = simd::HWY_NAMESPACE;
+
+inline constexpr int64_t kTileStride = kLocalTile * kPanelWidth;
+
+/// Panels of the keys of one unit: rings with one order of rows.
+template <class T>
+struct UnitPanels {
+  Ring ring;
+  int64_t key_end;  ///< keys [ring.base, key_end) are seen by queries of the unit
+  int64_t width, value_width;
+  const T* keys;
+  const T* values;
+  T* dkeys;
+  T* dvalues;
+  bool exact_keys;  ///< a key of the unit is not finite
+};
+
+/// Dropout of one head of one sequence.
+struct HeadDropout {
+  const Dropout& dropout;
+  int64_t row, head;
+};
+
+/// Panels of one tile.
+template <class T>
+struct TilePanels {
+  HWY_ALIGN T shift[kLocalTile];  ///< log2(e) lse, +infinity for lanes without a query or without a weight
+  HWY_ALIGN T delta[kLocalTile];  ///< <dout_i, out_i>
+  HWY_ALIGN T dead[kLocalTile];   ///< -infinity for lanes without a query, else 0
+  T* query_rows;
+  T* query_columns;
+  T* dout_rows;
+  T* dout_columns;
+  T* dquery_rows;
+  bool exact_rows;  ///< a query or incoming gradient is not finite
+};
+
+/// Weights p and score gradients ds = p (dp - delta) of one tile and one block of keys: [key][lane]. `kept`: the
+/// factors f of dropout for the block, then the weights are f p and ds = p (f dp - delta); nullptr without dropout.
+template <bool kWhole, class T>
+HWY_INLINE void block_gradients(const Tile& tile, const DistanceScores<T>& distances, T scale, int64_t block,
+                                const UnitPanels<T>& unit, const TilePanels<T>& rows, const T* kept, T* weights,
+                                T* dscores) {
+  const TileTag<T> d;
+  using V = hn::Vec<TileTag<T>>;
+  constexpr int N = panel::Blocking<T>::lanes;
+  const V minus_infinity = hn::Set(d, -std::numeric_limits<T>::infinity());
+  const V scales = hn::Set(d, scale);
+  for (int64_t k = 0; k < kLocalTile; k += panel::Blocking<T>::dot_rows) {
+    const int64_t row = unit.ring.row(block) + k;
+    const int64_t left = tile.keys - block - k;
+    const T* positions = distances.at(tile.start - block - k);
+    T* weight = weights + k * kLocalTile;
+    T* dscore = dscores + k * kLocalTile;
+    panel::dot_block(unit.keys + row * kPanelWidth, unit.ring.chunk_stride(), unit.width, rows.query_columns,
+                     [&](int r, int v, V sum) HWY_ATTR {
+                       V position = hn::LoadU(d, positions - r + v * N);
+                       if constexpr (!kWhole)
+                         position = r < left ? hn::Add(position, hn::Load(d, rows.dead + v * N)) : minus_infinity;
+                       const V score = hn::MulAdd(sum, scales, position);
+                       V p = panel::Exp2(d, hn::Sub(score, hn::Load(d, rows.shift + v * N)));
+                       // A select: a key that is not seen may be NaN.
+                       if constexpr (!kWhole) p = hn::IfThenZeroElse(hn::Eq(position, minus_infinity), p);
+                       hn::Store(p, d, weight + r * kLocalTile + v * N);
+                     });
+    panel::dot_block(unit.values + row * kPanelWidth, unit.ring.chunk_stride(), unit.value_width, rows.dout_columns,
+                     [&](int r, int v, V sum) HWY_ATTR {
+                       const int64_t at = r * kLocalTile + v * N;
+                       const V p = hn::Load(d, weight + at);
+                       if (kept != nullptr) {
+                         const V factor = hn::Load(d, kept + k * kLocalTile + at);
+                         sum = hn::Mul(sum, factor);
+                         hn::Store(hn::Mul(p, factor), d, weight + at);
+                       }
+                       V ds = hn::Mul(p, hn::Sub(sum, hn::Load(d, rows.delta + v * N)));
+                       if constexpr (!kWhole) ds = hn::IfThenZeroElse(hn::Eq(p, hn::Zero(d)), ds);
+                       hn::Store(ds, d, dscore + at);
+                     });
+  }
+}
+
+/// Adds the products of one block with rows of the tile and of the unit: dq += ds k, dk += ds^T q, dv += p^T dout, in
+/// groups of kRows lanes or keys; a group runs over everything that one of its members sees. With kRows = 1 no product
+/// involves a row outside the window, which matters when that row is not finite.
+template <int kRows, class T>
+HWY_INLINE void block_dqueries(const Tile& tile, int64_t block, const UnitPanels<T>& unit, const TilePanels<T>& rows,
+                               const T* dscores) {
+  for (int64_t lane = tile.live / kRows * kRows; lane < tile.live_end; lane += kRows) {
+    const int64_t begin = std::max(tile.key_begin(lane) - block, int64_t{0});
+    const int64_t end = std::min(tile.key_end(lane + kRows - 1) - block, kLocalTile);
+    if (begin >= end) continue;
+    panel::update_rows<kRows, 1, kLocalTile, false>(dscores + lane, unit.keys + unit.ring.row(block) * kPanelWidth,
+                                                    unit.ring.chunk_stride(), begin, end, unit.width,
+                                                    rows.dquery_rows + lane * kPanelWidth, kTileStride);
+  }
+}
+template <int kRows, class T>
+HWY_INLINE void block_dkeys(const Tile& tile, int64_t block, const UnitPanels<T>& unit, const TilePanels<T>& rows,
+                            const T* weights, const T* dscores) {
+  const int64_t block_end = std::min(block + kLocalTile, tile.keys);
+  for (int64_t j = block; j < block_end; j += kRows) {
+    const int64_t begin = tile.lane_begin(j), end = tile.lane_end(j + kRows - 1);
+    if (begin >= end) continue;
+    const int64_t from = (j - block) * kLocalTile, to = (unit.ring.row(block) + j - block) * kPanelWidth;
+    panel::update_rows<kRows, kLocalTile, 1, false>(weights + from, rows.dout_rows, kTileStride, begin, end,
+                                                    unit.value_width, unit.dvalues + to, unit.ring.chunk_stride());
+    panel::update_rows<kRows, kLocalTile, 1, false>(dscores + from, rows.query_rows, kTileStride, begin, end,
+                                                    unit.width, unit.dkeys + to, unit.ring.chunk_stride());
+  }
+}
+template <class T>
+HWY_NOINLINE void block_dqueries_exact(const Tile& tile, int64_t block, const UnitPanels<T>& unit,
+                                       const TilePanels<T>& rows, const T* dscores) {
+  block_dqueries<1>(tile, block, unit, rows, dscores);
+}
+template <class T>
+HWY_NOINLINE void block_dkeys_exact(const Tile& tile, int64_t block, const UnitPanels<T>& unit,
+                                    const TilePanels<T>& rows, const T* weights, const T* dscores) {
+  block_dkeys<1>(tile, block, unit, rows, weights, dscores);
+}
+
+/// Everything that one tile of one query head contributes. band_sums: see HeadWork.
+template <class T>
+HWY_NOINLINE void tile_gradients(const Tile& tile, const DistanceScores<T>& distances, T scale,
+                                 const UnitPanels<T>& unit, const TilePanels<T>& rows, const HeadDropout& dropout,
+                                 T* band_sums) {
+  const TileTag<T> d;
+  constexpr int64_t N = panel::Blocking<T>::lanes;
+  constexpr int kRows = panel::Blocking<T>::updated_rows;
+  HWY_ALIGN T weights[kLocalTile * kLocalTile];
+  HWY_ALIGN T dscores[kLocalTile * kLocalTile];
+  HWY_ALIGN T kept_memory[kLocalTile * kLocalTile];
+  const T* kept = dropout.dropout.active() ? kept_memory : nullptr;
+  for (int64_t block = tile.first_block(); block < tile.last_key(); block += kLocalTile) {
+    if (kept != nullptr)
+      panel::dropout_block(dropout.dropout, dropout.row, dropout.head, tile.start, block,
+                           static_cast<T>(dropout.dropout.scale()), kept_memory);
+    if (tile.whole(block))
+      block_gradients<true>(tile, distances, scale, block, unit, rows, kept, weights, dscores);
+    else
+      block_gradients<false>(tile, distances, scale, block, unit, rows, kept, weights, dscores);
+    if (unit.exact_keys)
+      block_dqueries_exact(tile, block, unit, rows, dscores);
+    else
+      block_dqueries<kRows>(tile, block, unit, rows, dscores);
+    if (rows.exact_rows)
+      block_dkeys_exact(tile, block, unit, rows, weights, dscores);
+    else
+      block_dkeys<kRows>(tile, block, unit, rows, weights, dscores);
+    if (band_sums != nullptr) {
+      T* sums = band_sums + (block - tile.start) * kLocalTile;
+      for (int64_t i = 0; i < kLocalTile * kLocalTile; i += N)
+        hn::Store(hn::Add(hn::Load(d, sums + i), hn::Load(d, dscores + i)), d, sums + i);
+    }
+  }
+}
+
+}  // namespace longspan::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,157 @@
+// LAVO on streams (specification A.12).
+#include <ATen/autocast_mode.h>
+
+#include "longspan/nn/lavo.h"
+#include "longspan/nn/lavo_windows.h"
+#include "longspan/nn/packing.h"
+
+namespace longspan::nn {
+namespace {
+
+using O = LavoOptions;
+
+/// The memory's part of a state.
+ops::OrthogonalMemoryState sums_of(const State& state, const at::Tensor& count) {
+  ops::OrthogonalMemoryState out{state.at("closed"), state.at("open"), count.to(state.at("closed").device())};
+  if (state.contains("visible")) out.visible = state.at("visible");
+  return out;
+}
+
+void set_sums(State& state, const ops::OrthogonalMemoryState& sums) {
+  state.set("closed", sums.closed);
+  state.set("open", sums.open);
+  if (sums.visible) state.set("visible", *sums.visible);
+}
+
+/// Mean of every stream's rows, [B, H, M, D] or a pack [1, H, T, D] -> [B, H, D] in `dtype`; 0 for no rows.
+at::Tensor means(const at::Tensor& rows, const std::optional<at::Tensor>& cu, at::ScalarType dtype) {
+  if (!cu) return rows.sum(2, false, dtype) / static_cast<double>(std::max<int64_t>(rows.size(2), 1));
+  const std::vector<int64_t> starts = borders(*cu);
+  std::vector<at::Tensor> out;
+  for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
+    const int64_t length = starts[b + 1] - starts[b];
+    out.push_back(rows.narrow(2, starts[b], length).sum(2, false, dtype) /
+                  static_cast<double>(std::max<int64_t>(length, 1)));
+  }
+  return out.empty() ? at::zeros({0, rows.size(1), rows.size(3)}, rows.options().dtype(dtype)) : at::cat(out, 0);
+}
+
+}  // namespace
+
+StateLayout LavoAttention::state_layout() const {
+  const int64_t heads = sizes().heads, width = sizes().head_width(), reach = options_.w - 1;
+  const StateEntry slots = {.sizes = {heads, options_.r}, .dtype = at::kDouble};
+  if (is_cross(pattern())) return {{"features", slots}};
+  StateLayout layout;
+  if (parts_.local)
+    describe_window(layout, ring_heads(), reach, width, ring_columns() * width);
+  else
+    layout["count"] = {.dtype = at::kLong};
+  if (bidirectional()) layout["queries"] = {.sizes = {heads, reach, width}};
+  if (parts_.memory) {
+    StateEntry sums = slots;
+    if (options_.accumulator != O::Accumulator::float64) sums.dtype = at::kFloat;
+    if (options_.accumulator == O::Accumulator::float32_compensated) sums.sizes = {heads, 2 * options_.r};
+    layout["closed"] = layout["open"] = sums;
+    if (by_window()) layout["visible"] = slots;
+  }
+  return layout;
+}
+
+State LavoAttention::begin_self(int64_t batch) {
+  State state;
+  for (const auto& [name, entry] : state_layout()) {
+    std::vector<int64_t> sizes = entry.sizes;
+    sizes.insert(sizes.begin(), batch);
+    auto options = project_.options();
+    if (entry.dtype) options = options.dtype(*entry.dtype);
+    if (name == "count") options = options.device(at::kCPU);
+    state.set(name, at::zeros(sizes, options));
+  }
+  return state;
+}
+
+State LavoAttention::begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) {
+  const at::Tensor k = parts_.keys ? project_.keys(source) : at::Tensor();
+  const at::Tensor v = parts_.values ? project_.values(source) : at::Tensor();
+  const at::Tensor features = memory_features(project_features(source, k, v), source_cu.has_value());
+  // The mean of the projected rows is the projected mean.
+  const auto dtype = options_.accumulator == O::Accumulator::float32 ? at::kFloat : at::kDouble;
+  const at::Tensor mean = spread_heads(means(features, source_cu, dtype).to(at::kDouble), sizes().heads);
+  return State({{"features", at::matmul(basis_.rows().to(at::kDouble), mean.unsqueeze(-1)).squeeze(-1)}});
+}
+
+at::Tensor LavoAttention::read_source(const State& state, const at::Tensor& q,
+                                      const std::optional<at::Tensor>& cu) const {
+  // The features stay float32 (float64) also under autocast.
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const auto dtype = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor features = state.at("features").to(dtype);
+  if (cu) {
+    const at::Tensor rows = sequence_of_row(*cu).to(features.device());
+    features = features.index_select(0, rows).transpose(0, 1).unsqueeze(0);  // [1, H, T, R]
+  } else {
+    features = features.unsqueeze(2);  // [B, H, 1, R]
+  }
+  const at::Tensor basis = basis_.rows().to(dtype);
+  const at::Tensor scores = at::matmul(memory_queries(q).to(dtype), basis.transpose(-1, -2)) * features * scale();
+  const at::Tensor p = at::dropout(at::softmax(scores, -1), options_.slot_dropout, is_training());
+  return at::matmul(p * features, basis);
+}
+
+at::Tensor LavoAttention::read_late(State& next, const Operands& in, const at::Tensor& features, const State& state,
+                                    const at::Tensor& cu) const {
+  const WindowSteps steps = window_steps(stream_rows(state, cu), options_.w);
+  const auto device = in.q.device();
+  const auto pick = [&](const at::Tensor& rows, const at::Tensor& index) {
+    return rows.index_select(2, index.to(device));
+  };
+  const at::Tensor q = memory_queries(in.q), basis = basis_.rows();
+  // Held rows of a window that is complete now were answered before: their queries are zeros, their outputs dropped.
+  const at::Tensor with_zeros = at::constant_pad_nd(q, {0, 0, 1, 0});
+  const auto [done, sums] =
+      ops::orthogonal_memory_extend(pick(with_zeros, steps.complete_queries), pick(features, steps.complete), basis,
+                                    sums_of(state, steps.complete_start), memory_options(steps.complete_cu));
+  set_sums(next, sums);
+  // The rest stands in a window under way and reads complete ones alone: its own features may be anything.
+  const at::Tensor rest = pick(q, steps.rest);
+  ops::OrthogonalMemoryState before = sums;
+  before.count = steps.rest_start.to(device);
+  const at::Tensor open = std::get<0>(
+      ops::orthogonal_memory_extend(rest, at::zeros_like(rest), basis, before, memory_options(steps.rest_cu)));
+  return pick(at::cat({done, open}, 2), steps.order);
+}
+
+at::Tensor LavoAttention::read_stream(State& next, const Operands& in, const Mixed& mixed, const State& state,
+                                      const std::optional<at::Tensor>& cu) const {
+  const at::Tensor features = memory_features(mixed.features, cu.has_value());
+  if (bidirectional()) return read_late(next, in, features, state, *cu);
+  const auto [out, sums] = ops::orthogonal_memory_extend(memory_queries(in.q), features, basis_.rows(),
+                                                         sums_of(state, state.at("count")), memory_options(cu));
+  set_sums(next, sums);
+  return out;
+}
+
+at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
+  if (is_cross(pattern())) {
+    const at::Tensor q = project_.queries(x);
+    return project_.merge(combine({}, read_source(state, q, cu), {x.size(1), cu}, q.scalar_type()));
+  }
+  if (parts_.local && !cu && (blockwise() || !is_even(state))) {
+    LONGSPAN_CHECK(memory_ablation_ != Ablation::swap,
+                   "lavo: the ablation memory=swap needs streams of one length and ",
+                   "history_attention = shared, got others");
+    return extend_packed(state, flatten_batch(x), uniform_cu(x.size(0), x.size(1))).view(x.sizes());
+  }
+  State next = state;
+  const at::Tensor count = state.at("count");
+  const Operands in = project(x, x, RotaryPositions(sizes(), x, cu, count));
+  const Mixed mixed = mix_stream(next, in, state, cu);
+  const at::Tensor global = parts_.memory ? read_stream(next, in, mixed, state, cu) : at::Tensor();
+  const at::Tensor out = combine(mixed.output, global, {x.size(1), cu, count}, in.q.scalar_type());
+  advance_count(next, x.size(1), cu);
+  state = std::move(next);
+  return project_.merge(out);
+}
+
+}  // namespace longspan::nn

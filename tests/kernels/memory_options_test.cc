@@ -1,0 +1,178 @@
+// The options of the memory kernels against the float64 reference: windows, groups of heads, accumulators, dropout and
+// storage in bfloat16.
+#include <gtest/gtest.h>
+
+#include "longspan/base/aligned.h"
+#include "memory_support.h"
+
+namespace longspan::kernels::memory_test {
+namespace {
+
+constexpr Dropout kSome{0.3, 0x123456789abcdefu};
+
+/// The types of q and m in memory.
+template <class Q, class M>
+struct Storage {
+  using q = Q;
+  using m = M;
+};
+
+template <class S>
+class MemoryOptions : public ::testing::Test {
+ protected:
+  void SetUp() override { set_poison_scratch(true); }
+  void TearDown() override { set_poison_scratch(false); }
+  SerialParallel serial_;
+};
+using Types = ::testing::Types<Storage<float, float>, Storage<double, double>, Storage<BFloat16, BFloat16>,
+                               Storage<BFloat16, float>>;
+TYPED_TEST_SUITE(MemoryOptions, Types);
+
+template <class S>
+void check(const Shape& shape, const Parallel& parallel) {
+  Problem<typename S::q, typename S::m> problem(shape);
+  expect_matches_reference(problem, parallel, true);
+}
+
+TYPED_TEST(MemoryOptions, Windows) {
+  for (const int64_t window : {1, 2, 7, 16, 100, 256, 300, 600})
+    for (const int64_t count : {0, 100, 256, 300})
+      for (const int64_t n : {0, 1, 5, 56, 70, 300, 700})
+        check<TypeParam>({.queries = {n}, .slots = 5, .width = 6, .window = window, .count = count}, this->serial_);
+}
+
+TYPED_TEST(MemoryOptions, WindowsInParallelAlongTheLength) {
+  const ThreadPool pool(3);
+  for (const int64_t window : {3, 250, 256, 700, 4000})
+    for (const int64_t count : {0, 77}) {
+      check<TypeParam>({.queries = {5000}, .slots = 3, .width = 4, .window = window, .count = count}, pool);
+      check<TypeParam>({.queries = {4, 2100, 0, 3000, 9},
+                        .heads = 2,
+                        .slots = 3,
+                        .width = 4,
+                        .feature_heads = 1,
+                        .window = window,
+                        .packed = true,
+                        .count = count},
+                       pool);
+    }
+}
+
+TYPED_TEST(MemoryOptions, GroupsOfHeads) {
+  const ThreadPool pool(3);
+  for (const int64_t features : {1, 2, 3, 6})
+    for (const bool shared : {false, true}) {
+      Shape shape{.heads = 6, .slots = 5, .width = 7, .feature_heads = features, .shared_basis = shared};
+      for (const Layout layout : {Layout::dense, Layout::interleaved, Layout::misaligned}) {
+        shape.layout = layout;
+        shape.causal = true;
+        shape.queries = shape.sources = {19, 19};
+        check<TypeParam>(shape, this->serial_);
+        shape.causal = false;
+        shape.sources = {30, 30};
+        check<TypeParam>(shape, this->serial_);
+      }
+    }
+  check<TypeParam>({.queries = {2500}, .heads = 2, .slots = 3, .width = 4, .feature_heads = 1, .count = 77}, pool);
+}
+
+TYPED_TEST(MemoryOptions, Accumulators) {
+  const ThreadPool pool(3);
+  for (const Accumulator accumulator : {Accumulator::float32, Accumulator::float32_compensated}) {
+    Shape shape{.heads = 2, .slots = 9, .width = 13, .accumulator = accumulator};
+    for (const int64_t n : {0, 1, 40, 600})
+      for (const int64_t count : {0, 100, 511})
+        for (const int64_t window : {0, 50}) {
+          shape.queries = {n};
+          shape.count = count;
+          shape.window = window;
+          check<TypeParam>(shape, this->serial_);
+        }
+    shape.queries = {3000};
+    check<TypeParam>(shape, pool);
+    shape.causal = false;
+    shape.window = shape.count = 0;
+    for (const int64_t sources : {0, 1, 700}) {
+      shape.queries = {20};
+      shape.sources = {sources};
+      check<TypeParam>(shape, this->serial_);
+    }
+  }
+}
+
+TYPED_TEST(MemoryOptions, SlotDropout) {
+  for (const int64_t slots : {1, 3, 4, 5, 16, 33, 64, 70})
+    for (const bool causal : {true, false}) {
+      check<TypeParam>(
+          {.queries = {37, 37}, .heads = 3, .slots = slots, .width = 6, .causal = causal, .dropout = kSome},
+          this->serial_);
+    }
+  check<TypeParam>({.queries = {300}, .slots = 6, .width = 6, .window = 40, .dropout = kSome, .count = 77},
+                   this->serial_);
+  check<TypeParam>({.queries = {3, 0, 300, 1},
+                    .heads = 2,
+                    .slots = 6,
+                    .width = 8,
+                    .feature_heads = 1,
+                    .dropout = kSome,
+                    .packed = true},
+                   this->serial_);
+}
+
+TYPED_TEST(MemoryOptions, StorageInEveryWidthAndLayout) {
+  for (int64_t d = 1; d <= 40; ++d)
+    check<TypeParam>(
+        {.queries = {21}, .slots = d % 7 + 1, .width = d, .causal = d % 2 == 0, .layout = Layout::misaligned},
+        this->serial_);
+  for (const int64_t d : {64, 80, 96, 128, 200, 256})
+    check<TypeParam>({.queries = {37}, .slots = d, .width = d, .layout = Layout::interleaved}, this->serial_);
+}
+
+/// Window 1: the memory of t is the mean over j < t, so that of t - 1 without a window.
+TEST(MemoryWindow, OneIsTheTokenFormOneTokenLater) {
+  const SerialParallel serial;
+  Problem<float> token({.queries = {600}, .slots = 5, .width = 7}),
+      window({.queries = {600}, .slots = 5, .width = 7, .window = 1});
+  for (int64_t t = 0; t < 600; ++t)
+    for (int64_t j = 0; j < 7; ++j) token.q.row(0, 0, t)[j] = window.q.row(0, 0, t)[j] = token.q.row(0, 0, 0)[j];
+  token.forward(serial);
+  window.forward(serial);
+  const std::vector<float> first(7, 0.0f);
+  EXPECT_TRUE(testing::same_bits(window.out.row(0, 0, 0), first.data(), 7));
+  EXPECT_TRUE(testing::same_bits(window.out.row(0, 0, 1), token.out.row(0, 0, 0), 599 * 7));
+}
+
+/// One slot, one column, q = 0: the output is the mean. float32 data of mean 1, a million steps.
+double drift(Accumulator accumulator) {
+  constexpr int64_t kSteps = 1000000;
+  std::vector<float> q(kSteps, 0.0f), m(kSteps), out(kSteps);
+  for (int64_t t = 0; t < kSteps; ++t) m[t] = static_cast<float>(0.5 + value(kM, 0, 0, t, 0));
+  const float basis = 1;
+  MemoryForward<float> p;
+  p.sequences = p.heads = p.slots = p.width = 1;
+  p.queries.rows = p.sources.rows = kSteps;
+  p.q = {q.data(), 0, 0, 1};
+  p.m = {m.data(), 0, 0, 1};
+  p.basis = &basis;
+  p.accumulator = accumulator;
+  p.out = {out.data(), 0, 0, 1};
+  memory_forward(p, SerialParallel());
+  double sum = 0, worst = 0;
+  for (int64_t t = 0; t < kSteps; ++t) {
+    sum += m[t];
+    const double mean = sum / static_cast<double>(t + 1);
+    worst = std::max(worst, std::abs(out[t] - mean) / std::abs(mean));
+  }
+  return worst;
+}
+
+TEST(MemoryAccumulator, DriftOverAMillionSteps) {
+  EXPECT_LE(drift(Accumulator::float64), 2e-7);
+  EXPECT_LE(drift(Accumulator::float32_compensated), 1e-6);
+  const double plain = drift(Accumulator::float32);
+  EXPECT_LE(plain, 5e-5);
+  EXPECT_GT(plain, drift(Accumulator::float32_compensated));  // it is another accumulator
+}
+
+}  // namespace
+}  // namespace longspan::kernels::memory_test
