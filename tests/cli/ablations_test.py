@@ -15,7 +15,8 @@ class AblationsTest(harness.ProgramTest):
         names = [r["name"] for r in rows]
         self.assertEqual(names[0], "full")
         self.assertEqual(len(set(names)), len(names))
-        self.assertLessEqual({"without EPE", "without EPE and CD", "without CD", "local branch alone", "memory alone"}, set(names))
+        self.assertLessEqual({"without EPE", "without EPE and CD", "without CD", "local branch alone", "memory alone", "memory of past windows",
+                              "history block_causal", "learned score scale", "basis cayley", "r = d, basis free"}, set(names))
         by_name = dict(zip(names, rows))
         self.assertEqual(by_name["full"]["options"], {})
         self.assertEqual(by_name["full"]["difference"], 0)

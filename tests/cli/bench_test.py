@@ -88,32 +88,5 @@ class BenchTest(harness.ProgramTest):
         self.assertAlmostEqual(operations("--layer") - operations(), projections, delta=projections * 1e-9)
 
 
-class InspectTest(harness.ProgramTest):
-    def test_one_object_per_attention(self):
-        entries = {e["name"]: e for e in self.json_lines("inspect", "attentions")}
-        self.assertLessEqual({"lavo", "local", "softmax"}, set(entries))
-        for entry in entries.values():
-            self.assertLessEqual({"name", "patterns", "streaming", "backends", "options"}, set(entry))
-            self.assertTrue(entry["patterns"] and entry["backends"])
-            for option in entry["options"]:
-                self.assertLessEqual({"name", "kind", "default", "help"}, set(option))
-        options = {o["name"]: o for o in entries["lavo"]["options"]}
-        self.assertIn("qr", options["basis_mode"]["choices"])
-        self.assertEqual(options["r"]["minimum"], 1)
-        self.assertIn("causal_self", entries["lavo"]["patterns"])
-
-    def test_table_for_a_person(self):
-        out = self.succeed("inspect", "attentions").stdout.decode()
-        for part in ["lavo", "basis_mode", "softmax", "causal_self"]:
-            self.assertIn(part, out)
-
-    def test_unknown_subject(self):
-        self.refuse("inspect", "kernels", containing=["kernels", "attentions"])
-
-    def test_bounds_are_shown_in_full(self):
-        out = self.succeed("inspect", "attentions").stdout.decode()
-        self.assertIn("1 to 1048576", out)
-
-
 if __name__ == "__main__":
     harness.main()

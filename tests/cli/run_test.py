@@ -164,7 +164,7 @@ class EvalTest(harness.ProgramTest):
         rows = self.json_lines("eval", model, "--data", "data", "--blocks", "2", "--ablate", "all", "--quiet")
         self.assertEqual(rows[0]["ablate"], None)
         ways = [r["ablate"] for r in rows[1:]]
-        self.assertLessEqual({"memory=zero", "memory=mean", "memory=swap"}, set(ways))
+        self.assertLessEqual({"memory=zero", "memory=mean", "memory=swap", "local=zero", "head=0", "head=1"}, set(ways))
         self.assertFalse([w for w in ways if w.endswith("=none")])
         asked = [a for way in ways for a in ("--ablate", way)]
         self.assertEqual([r["difference"] for r in

@@ -17,6 +17,7 @@ Action set_up_inspect(CLI::App& app, const CommonOptions& common) {
     subjects.emplace_back(subject, set_up(*subject, common));
   };
   add("attentions", "the registry: patterns, backends, options with defaults and ranges", set_up_inspect_attentions);
+  add("lavo", "what the memory of a trained model does with a text", set_up_inspect_lavo);
   return [subjects] {
     for (const auto& [subject, action] : subjects)
       if (*subject) return action();

@@ -8,5 +8,6 @@
 namespace longspan::tool {
 
 Action set_up_inspect_attentions(CLI::App& app, const CommonOptions& common);
+Action set_up_inspect_lavo(CLI::App& app, const CommonOptions& common);
 
 }  // namespace longspan::tool
