@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes the measured table of README.md from the numbers of a demo run.
 
-    readme_table.py [METRICS]
+    readme_table.py [--check] [METRICS]
 
 METRICS is the metrics.json of `make demo` (default: the kept run docs/measured/demo.json). The lines between the markers
-`<!-- measured -->` and `<!-- /measured -->` are replaced.
+`<!-- measured -->` and `<!-- /measured -->` are replaced; with --check they are compared: exit status 1 where they differ.
 """
 
 import json
@@ -69,7 +69,10 @@ def table_of(metrics):
 
 
 def main():
-    source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/measured/demo.json"
+    arguments = sys.argv[1:]
+    check = arguments[:1] == ["--check"]
+    arguments = arguments[check:]
+    source = pathlib.Path(arguments[0]) if arguments else ROOT / "docs/measured/demo.json"
     try:
         metrics = json.loads(source.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -80,6 +83,10 @@ def main():
     new, count = BLOCK.subn(lambda match: match.group(1) + block + match.group(2), text)
     if count != 1:
         sys.exit("readme_table.py: README.md: expected one pair of markers, found %d" % count)
+    if check:
+        if new != text:
+            sys.exit("readme_table.py: README.md: the measured table is not that of %s; run scripts/readme_table.py" % source)
+        return
     readme.write_text(new, encoding="utf-8")
 
 

@@ -3,16 +3,27 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace longspan {
 
 namespace {
 
-std::string number_text(double value) {
+/// The shortest text that reads back as `value`, and never that of an integer: 1.0 is not 1 where an integer is asked
+/// for.
+std::string real_text(double value) {
   char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  return {text, end};
+  std::string out(text, std::to_chars(text, text + sizeof text, value).ptr);
+  if (out.find_first_not_of("-0123456789") == std::string::npos) out += ".0";
+  return out;
+}
+
+/// An inclusive bound of an integer field as an integer; one that is not finite is no bound.
+int64_t integer_bound(double bound) {
+  using Limits = std::numeric_limits<int64_t>;
+  if (bound >= 0x1p63) return Limits::max();
+  return bound <= -0x1p63 ? Limits::min() : static_cast<int64_t>(bound);
 }
 
 int64_t edit_distance(std::string_view a, std::string_view b) {
@@ -41,9 +52,9 @@ std::string expectation(const FieldInfo& info) {
   }
   std::string out = info.kind == Kind::integer ? "an integer" : "a number";
   if (std::isfinite(info.minimum) && std::isfinite(info.maximum))
-    return out + " from " + number_text(info.minimum) + " to " + number_text(info.maximum);
-  if (std::isfinite(info.minimum)) return out + " of at least " + number_text(info.minimum);
-  if (std::isfinite(info.maximum)) return out + " of at most " + number_text(info.maximum);
+    return out + " from " + bound_text(info, info.minimum) + " to " + bound_text(info, info.maximum);
+  if (std::isfinite(info.minimum)) return out + " of at least " + bound_text(info, info.minimum);
+  if (std::isfinite(info.maximum)) return out + " of at most " + bound_text(info, info.maximum);
   return out;
 }
 
@@ -73,10 +84,16 @@ std::string to_string(const FieldValue& value) {
     std::string operator()(std::monostate) const { return "null"; }
     std::string operator()(bool v) const { return v ? "true" : "false"; }
     std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return number_text(v); }
+    std::string operator()(double v) const { return real_text(v); }
     std::string operator()(const std::string& v) const { return v; }
   };
   return std::visit(Visitor{}, value);
+}
+
+std::string bound_text(const FieldInfo& info, double bound) {
+  if (info.kind == FieldInfo::Kind::integer) return std::to_string(integer_bound(bound));
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, bound).ptr};
 }
 
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& names) {
@@ -105,7 +122,6 @@ FieldValue checked(std::string_view owner, const FieldInfo& info, const FieldVal
   if (const auto* integer = std::get_if<int64_t>(&value); integer && info.kind == Kind::real)
     value = static_cast<double>(*integer);
 
-  double number = 0;
   switch (info.kind) {
     case Kind::boolean:
       if (!std::holds_alternative<bool>(value)) fail();
@@ -118,17 +134,18 @@ FieldValue checked(std::string_view owner, const FieldInfo& info, const FieldVal
       if (!text || std::find(info.choices.begin(), info.choices.end(), *text) == info.choices.end()) fail();
       return value;
     }
-    case Kind::integer:
-      if (!std::holds_alternative<int64_t>(value)) fail();
-      number = static_cast<double>(std::get<int64_t>(value));
-      break;
-    case Kind::real:
-      if (!std::holds_alternative<double>(value)) fail();
-      number = std::get<double>(value);
-      break;
+    case Kind::integer: {  // compared as integers: a double has no 2^53 + 1
+      const auto* number = std::get_if<int64_t>(&value);
+      if (!number || *number < integer_bound(info.minimum) || *number > integer_bound(info.maximum)) fail();
+      return value;
+    }
+    case Kind::real: {
+      const auto* number = std::get_if<double>(&value);
+      if (!number || !std::isfinite(*number) || *number < info.minimum || *number > info.maximum) fail();
+      return value;
+    }
   }
-  if (!(number >= info.minimum && number <= info.maximum)) fail();
-  return value;
+  fail();
 }
 
 void unknown_field(std::string_view owner, std::string_view name, const std::vector<std::string>& names) {

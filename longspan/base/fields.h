@@ -22,7 +22,7 @@ using FieldValue = std::variant<std::monostate, bool, int64_t, double, std::stri
 /// Values by field name, in a saved configuration or from `--set name=value`.
 using FieldValues = std::map<std::string, FieldValue>;
 
-/// Text of a value as a person writes it: `64`, `0.1`, `true`, `token`, `null`.
+/// Text of a value as a person writes it: `64`, `0.1`, `1.0` (a number that is no integer), `true`, `token`, `null`.
 std::string to_string(const FieldValue& value);
 
 /// The entry of `names` nearest to `wrong` by edit distance, or "" when none is near.
@@ -40,7 +40,10 @@ struct FieldInfo {
   std::vector<std::string> choices;  ///< for Kind::choice
 };
 
-/// Range of a numeric field, inclusive.
+/// Text of a bound of a numeric field, integers in full: `1000000000000`, `0.99`.
+std::string bound_text(const FieldInfo& info, double bound);
+
+/// Range of a numeric field, inclusive; real numbers must be finite besides.
 struct FieldRange {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
@@ -67,28 +70,32 @@ class FieldTable {
   /// `owner` names the struct in messages.
   explicit FieldTable(std::string owner) : owner_(std::move(owner)) {}
 
-  FieldTable& boolean(std::string name, bool Options::* member, std::string help) {
-    return add(FieldInfo::Kind::boolean, std::move(name), std::move(help), {}, {},
-               [member](const Options& o) { return FieldValue(o.*member); },
-               [member](Options& o, const FieldValue& v) { o.*member = std::get<bool>(v); });
+  FieldTable& boolean(std::string name, bool Options::*member, std::string help) {
+    return add(
+        FieldInfo::Kind::boolean, std::move(name), std::move(help), {}, {},
+        [member](const Options& o) { return FieldValue(o.*member); },
+        [member](Options& o, const FieldValue& v) { o.*member = std::get<bool>(v); });
   }
-  FieldTable& integer(std::string name, int64_t Options::* member, FieldRange range, std::string help) {
-    return add(FieldInfo::Kind::integer, std::move(name), std::move(help), range, {},
-               [member](const Options& o) { return FieldValue(o.*member); },
-               [member](Options& o, const FieldValue& v) { o.*member = std::get<int64_t>(v); });
+  FieldTable& integer(std::string name, int64_t Options::*member, FieldRange range, std::string help) {
+    return add(
+        FieldInfo::Kind::integer, std::move(name), std::move(help), range, {},
+        [member](const Options& o) { return FieldValue(o.*member); },
+        [member](Options& o, const FieldValue& v) { o.*member = std::get<int64_t>(v); });
   }
-  FieldTable& real(std::string name, double Options::* member, FieldRange range, std::string help) {
-    return add(FieldInfo::Kind::real, std::move(name), std::move(help), range, {},
-               [member](const Options& o) { return FieldValue(o.*member); },
-               [member](Options& o, const FieldValue& v) { o.*member = std::get<double>(v); });
+  FieldTable& real(std::string name, double Options::*member, FieldRange range, std::string help) {
+    return add(
+        FieldInfo::Kind::real, std::move(name), std::move(help), range, {},
+        [member](const Options& o) { return FieldValue(o.*member); },
+        [member](Options& o, const FieldValue& v) { o.*member = std::get<double>(v); });
   }
-  FieldTable& text(std::string name, std::string Options::* member, std::string help) {
-    return add(FieldInfo::Kind::text, std::move(name), std::move(help), {}, {},
-               [member](const Options& o) { return FieldValue(o.*member); },
-               [member](Options& o, const FieldValue& v) { o.*member = std::get<std::string>(v); });
+  FieldTable& text(std::string name, std::string Options::*member, std::string help) {
+    return add(
+        FieldInfo::Kind::text, std::move(name), std::move(help), {}, {},
+        [member](const Options& o) { return FieldValue(o.*member); },
+        [member](Options& o, const FieldValue& v) { o.*member = std::get<std::string>(v); });
   }
   template <class Enum>
-  FieldTable& choice(std::string name, Enum Options::* member, std::vector<std::pair<std::string, Enum>> values,
+  FieldTable& choice(std::string name, Enum Options::*member, std::vector<std::pair<std::string, Enum>> values,
                      std::string help) {
     std::vector<std::string> names;
     for (const auto& [text, value] : values) names.push_back(text);

@@ -67,7 +67,8 @@ struct DatasetOptions {
   bool overwrite = false;
 };
 
-inline constexpr int64_t kMinimumValidBytes = 1024;
+/// A target block of 1,024 tokens and the one token before it: what an evaluation needs at the least.
+inline constexpr int64_t kMinimumValidBytes = 1025;
 
 /// Reads the files as bytes in pieces of 1 MiB (memory does not grow with the text) and writes the folder: it is filled
 /// aside and renamed when complete. Returns the sizes by split.

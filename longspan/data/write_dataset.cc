@@ -31,6 +31,7 @@ constexpr int64_t kPiece = int64_t{1} << 20;
 class Source {
  public:
   explicit Source(std::string path) : path_(std::move(path)) {
+    LONGSPAN_CHECK(!path_.empty(), "prepare: the name of a text file is empty");
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not be waited for
     LONGSPAN_CHECK(descriptor_ >= 0, path_, ": cannot be opened: ", std::generic_category().message(errno));
     try {

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "longspan/base/check.h"
+#include "longspan/io/aside.h"
 
 namespace longspan {
 
@@ -22,16 +22,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const char* what, int error) {
   throw RunError(str_cat(path, ": ", what, ": ", std::generic_category().message(error)));
-}
-
-constexpr std::string_view kUnfinished = ".aside";
-
-/// A hidden name beside `path` that no other writer uses; is_unfinished() knows it.
-std::string name_aside(const std::string& path) {
-  static std::atomic<uint64_t> count{0};
-  const fs::path target(path);
-  const fs::path name = str_cat(".", target.filename().string(), ".", ::getpid(), ".", count++, kUnfinished);
-  return (target.parent_path() / name).string();
 }
 
 std::string folder_of(const std::string& path) {
@@ -94,15 +84,15 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     LONGSPAN_CHECK(S_ISREG(status.st_mode), path_, ": is not a regular file");
   }
   path_ = followed(path_);
-  aside_ = name_aside(path_);
-  descriptor_ = ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  internal::clear_leftovers(path_);
+  descriptor_ = internal::open_file_aside(path_, aside_);
   if (descriptor_ < 0) fail(path_, "cannot be written", errno);
   if (exists) (void)::fchmod(descriptor_, status.st_mode & 07777);
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!aside_.empty()) ::unlink(aside_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void AtomicFile::write(const void* data, std::size_t size) {
@@ -122,15 +112,17 @@ void AtomicFile::write(const void* data, std::size_t size) {
 void AtomicFile::commit() {
   LONGSPAN_ASSERT(descriptor_ >= 0, "second commit of ", path_);
   if (::fsync(descriptor_) != 0 && errno != EINVAL) fail(path_, "cannot be written to disk", errno);
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail(path_, "cannot be written to disk", errno);
   if (::rename(aside_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be put in place", errno);
   aside_.clear();
+  // Not before the rename: while it is open nobody takes it for a leftover.
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail(path_, "cannot be written to disk", errno);
   sync_folder(folder_of(path_));
 }
 
 AtomicFolder::AtomicFolder(std::string path, std::vector<std::string> replaceable)
     : path_(trimmed(std::move(path))), replaceable_(std::move(replaceable)) {
   LONGSPAN_CHECK(!path_.empty(), "the name of a folder to write is empty");
+  internal::clear_leftovers(path_, replaceable_);
   std::error_code error;
   if (fs::exists(fs::symlink_status(path_, error))) {
     LONGSPAN_CHECK(fs::is_directory(path_, error), path_, ": exists and is not a folder");
@@ -140,14 +132,18 @@ AtomicFolder::AtomicFolder(std::string path, std::vector<std::string> replaceabl
     const fs::path real = fs::canonical(path_, error);  // a symbolic link stays one, and "." gets a name
     if (error) throw RunError(str_cat(path_, ": cannot be read: ", error.message()));
     path_ = real.string();
+    internal::clear_leftovers(path_, replaceable_);
+  } else {
+    parents_.emplace(folder_of(path_));
   }
-  aside_ = name_aside(path_);
-  if (::mkdir(aside_.c_str(), 0777) != 0) fail(path_, "cannot be created", errno);
+  descriptor_ = internal::open_folder_aside(path_, aside_);
+  if (descriptor_ < 0) fail(path_, "cannot be created", errno);
 }
 
 AtomicFolder::~AtomicFolder() {
   std::error_code ignored;
   if (!aside_.empty()) fs::remove_all(aside_, ignored);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void AtomicFolder::commit() {
@@ -159,10 +155,11 @@ void AtomicFolder::commit() {
   } else if (!replaceable_.empty() && (errno == ENOTEMPTY || errno == EEXIST)) {
     if (const std::string foreign = foreign_entry(path_, replaceable_); !foreign.empty())
       throw RunError(str_cat(path_, ": holds '", foreign, "' by now, so the folder is not replaced"));
-    std::string old = aside_;
-    if (::renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) != 0) {
+    const std::string old = internal::name_aside(path_, internal::kReplaced);
+    if (::renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) {
+      (void)::rename(aside_.c_str(), old.c_str());
+    } else {
       // A file system without exchange: between the two renames there is no folder, but nothing is ever lost.
-      old = name_aside(path_);
       if (::rename(path_.c_str(), old.c_str()) != 0) fail(path_, "cannot be replaced", errno);
       if (::rename(aside_.c_str(), path_.c_str()) != 0) {
         const int reason = errno;
@@ -172,9 +169,7 @@ void AtomicFolder::commit() {
     }
     aside_.clear();
     sync_folder(folder_of(path_));
-    std::error_code ignored;
-    for (const auto& name : replaceable_) fs::remove(fs::path(old) / name, ignored);
-    fs::remove(old, ignored);
+    internal::clear_leftovers(path_, replaceable_);
   } else {
     fail(path_, "cannot be put in place", errno);
   }
@@ -186,13 +181,16 @@ void make_writable_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw RunError(str_cat(folder, ": cannot be created: ", error.message()));
-  const std::string probe = name_aside(folder + "/probe");
-  const int descriptor = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  std::string probe;
+  internal::clear_leftovers(folder + "/probe");
+  const int descriptor = internal::open_file_aside(folder + "/probe", probe);
   if (descriptor < 0) fail(folder, "cannot be written", errno);
-  ::close(descriptor);
   ::unlink(probe.c_str());
+  ::close(descriptor);
 }
 
-bool is_unfinished(std::string_view name) { return name.starts_with('.') && name.ends_with(kUnfinished); }
+bool is_unfinished(std::string_view name) {
+  return name.starts_with('.') && (name.ends_with(internal::kUnfinished) || name.ends_with(internal::kReplaced));
+}
 
 }  // namespace longspan

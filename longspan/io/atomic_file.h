@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "longspan/io/made_folders.h"
 
 namespace longspan {
 
 /// Writes a file aside, in the folder of `path`, and puts it in place with one rename once everything, the folder entry
 /// too, is on the disk. Without commit() the destructor removes what was written and an older file stays as it was. A
-/// symbolic link stays one, also where nothing is at its end yet: the file is written there.
+/// symbolic link stays one, also where nothing is at its end yet: the file is written there. What writers of the same
+/// path that were killed have left aside is removed first.
 /// Throws RunError that names the file and the reason (full disk, no permission); InputError when `path` is something
 /// other than a regular file (a directory, a device).
 class AtomicFile {
@@ -35,7 +39,9 @@ class AtomicFile {
 /// A folder that is filled aside and renamed into place. An existing `path` is refused with InputError unless it is a
 /// folder that holds nothing but regular files with names among `replaceable`: then it is exchanged, and those files
 /// are removed after the new folder is in place. What came into it meanwhile is never removed: commit() throws RunError
-/// and leaves it. Files inside should be written by AtomicFile, which brings them to the disk.
+/// and leaves it. Folders above `path` are made, and taken away again without a commit(). What killed writers of the
+/// same path left is put right first: an old folder that was on its way out comes back where no new one had come in.
+/// Files inside should be written by AtomicFile, which brings them to the disk.
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::string path, std::vector<std::string> replaceable = {});
@@ -51,6 +57,8 @@ class AtomicFolder {
   std::string path_;
   std::string aside_;
   std::vector<std::string> replaceable_;
+  std::optional<MadeFolders> parents_;
+  int descriptor_ = -1;  ///< of the folder aside, with its lock
 };
 
 /// Creates a folder, with those above it, unless it is there, and tries out that a file can be made in it: to be asked

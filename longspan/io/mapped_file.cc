@@ -27,6 +27,7 @@ std::string reason() { return std::generic_category().message(errno); }
 }  // namespace
 
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
+  LONGSPAN_CHECK(!path_.empty(), "the name of a file to read is empty");
   // O_NONBLOCK: opening a pipe must not wait for its writer.
   const Descriptor file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   LONGSPAN_CHECK(file.value >= 0, path_, ": cannot be opened: ", reason());

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "longspan/io/json.h"
+#include "longspan/io/safetensors.h"
 #include "longspan/models/language_model.h"
 #include "longspan/text/tokenizer.h"
 
@@ -23,8 +24,13 @@ struct LoadedModel {
 };
 
 /// Throws InputError for a folder that lacks a file, and for weights that do not fit, naming the first tensor that
-/// differs (missing, extra, shape, dtype).
+/// differs (missing, extra, shape, dtype). What does not fit is refused before a model is made.
 LoadedModel load_model(const std::string& folder);
+
+/// Throws InputError unless `file` holds, under names that begin with `prefix`, every weight of a model with this
+/// configuration in its shape (other tensors may be there too). Makes no more than one block, and that only when the
+/// file has its sizes: a configuration cannot ask for memory that its weights do not fill.
+void check_weights(const SafetensorsFile& file, const ModelConfig& config, const std::string& prefix = "");
 
 /// The weights alone. `load_weights` checks everything before it changes anything.
 void save_weights(const std::string& path, const LanguageModel& model);

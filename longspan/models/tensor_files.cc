@@ -51,15 +51,17 @@ at::Tensor read_tensor(const SafetensorsFile& file, const std::string& name) {
   return tensor;
 }
 
+void check_tensor(const SafetensorsFile& file, const std::string& name, const at::Tensor& expected) {
+  LONGSPAN_CHECK(file.contains(name), file.path(), ": tensor '", name, "' is missing");
+  const TensorInfo& info = file.at(name);
+  LONGSPAN_CHECK(at::IntArrayRef(info.shape) == expected.sizes(), file.path(), ": tensor '", name, "' must have shape ",
+                 shape_text(expected.sizes()), ", got ", shape_text(info.shape));
+  LONGSPAN_CHECK(info.dtype == dtype_of(expected), file.path(), ": tensor '", name, "' must have dtype ",
+                 name_of(dtype_of(expected)), ", got ", name_of(info.dtype));
+}
+
 void check_tensors(const SafetensorsFile& file, const NamedTensors& expected) {
-  for (const auto& [name, tensor] : expected) {
-    LONGSPAN_CHECK(file.contains(name), file.path(), ": tensor '", name, "' is missing");
-    const TensorInfo& info = file.at(name);
-    LONGSPAN_CHECK(at::IntArrayRef(info.shape) == tensor.sizes(), file.path(), ": tensor '", name, "' must have shape ",
-                   shape_text(tensor.sizes()), ", got ", shape_text(info.shape));
-    LONGSPAN_CHECK(info.dtype == dtype_of(tensor), file.path(), ": tensor '", name, "' must have dtype ",
-                   name_of(dtype_of(tensor)), ", got ", name_of(info.dtype));
-  }
+  for (const auto& [name, tensor] : expected) check_tensor(file, name, tensor);
   for (const auto& [name, info] : file.tensors())
     LONGSPAN_CHECK(expected.contains(name), file.path(), ": tensor '", name, "' is not part of the model");
 }

@@ -22,6 +22,9 @@ void write_tensors(const std::string& path, const NamedTensors& tensors,
 /// A fresh tensor with the content of `name`.
 at::Tensor read_tensor(const SafetensorsFile& file, const std::string& name);
 
+/// Throws InputError when `name` is missing or has another shape or dtype than `expected` (which may be on `meta`).
+void check_tensor(const SafetensorsFile& file, const std::string& name, const at::Tensor& expected);
+
 /// Throws InputError that names the first tensor of `file` that differs from `expected`: missing, extra, shape, dtype.
 void check_tensors(const SafetensorsFile& file, const NamedTensors& expected);
 

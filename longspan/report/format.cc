@@ -13,6 +13,8 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
+std::string signed_fixed(double value, int decimals) { return (value >= 0 ? "+" : "") + fixed(value, decimals); }
+
 std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";

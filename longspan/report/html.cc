@@ -1,23 +1,14 @@
 #include "longspan/report/html.h"
 
 #include "longspan/io/atomic_file.h"
+#include "longspan/report/theme.h"
 
 namespace longspan::report {
 
 namespace {
 
-// Series colours keep a contrast of at least 3 to 1 to the background and differ in lightness, so that they can be told
-// apart without hue.
-constexpr const char* kStyle = R"(
-:root { color-scheme: light dark;
-  --paper: #ffffff; --ink: #1c1e21; --soft: #5c6269; --grid: #dde0e4; --band: #f4f5f7;
-  --series-1: #0b5cad; --series-2: #c2410c; --series-3: #2b8a3e;
-  --series-4: #7b2cbf; --series-5: #8a6d00; --series-6: #b0145f; }
-@media (prefers-color-scheme: dark) { :root {
-  --paper: #16181b; --ink: #e6e8ea; --soft: #a2a9b0; --grid: #363b41; --band: #1f2226;
-  --series-1: #6cb2ff; --series-2: #ff9a62; --series-3: #6fd584;
-  --series-4: #c99bff; --series-5: #e0c04c; --series-6: #ff8fc0; } }
-body { background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif;
+constexpr const char* kStyle =
+    R"(body { background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif;
   max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; }
 h2 { font-size: 1.2rem; margin-top: 2.2rem; }
@@ -116,7 +107,7 @@ void HtmlPage::preformatted(const std::string& text) { body_ += "<pre>" + escape
 std::string HtmlPage::html() const {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escape(title_) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n<h1>" + escape(title_) +
+         escape(title_) + "</title>\n<style>" + kTheme + kStyle + "</style>\n</head>\n<body>\n<h1>" + escape(title_) +
          "</h1>\n" + body_ + "</body>\n</html>\n";
 }
 

@@ -120,6 +120,7 @@ Json saved_configuration(const std::string& folder) {
   const SafetensorsFile file = open(folder);
   Json out = Json::object();
   out["model"] = object(file, "model");
+  models::check_weights(file, models::config_from_json(out["model"]), "weights.");  // before a model is made of it
   out["train"] = object(file, "train");
   return out;
 }

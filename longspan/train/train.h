@@ -104,7 +104,7 @@ class Trainer {
 bool is_resumable(const std::string& folder);
 
 /// {"model": complete configuration, "train": complete options} of the run in a folder, from `training.safetensors`
-/// alone. InputError when it is missing or damaged.
+/// alone. InputError when it is missing or damaged, or its configuration is not that of its weights.
 Json saved_configuration(const std::string& folder);
 
 /// Builds a model with its initial weights drawn from `seed`.

@@ -75,13 +75,46 @@ TEST(Fields, ErrorsAreOneClearLine) {
   EXPECT_EQ(error_of({{"r", "257"}}), "method: r must be an integer from 1 to 256, got 257");
   EXPECT_EQ(error_of({{"r", "8x"}}), "method: r must be an integer from 1 to 256, got 8x");
   EXPECT_EQ(error_of({{"r", 8.5}}), "method: r must be an integer from 1 to 256, got 8.5");
+  EXPECT_EQ(error_of({{"r", 1.0}}), "method: r must be an integer from 1 to 256, got 1.0");
+  EXPECT_EQ(error_of({{"r", "1.0"}}), "method: r must be an integer from 1 to 256, got 1.0");
   EXPECT_EQ(error_of({{"r", ""}}), "method: r must be an integer from 1 to 256, got ");
   EXPECT_EQ(error_of({{"r", true}}), "method: r must be an integer from 1 to 256, got true");
-  EXPECT_EQ(error_of({{"gain", -1.0}}), "method: gain must be a number of at least 0, got -1");
+  EXPECT_EQ(error_of({{"gain", -1.0}}), "method: gain must be a number of at least 0, got -1.0");
   EXPECT_EQ(error_of({{"gain", "nan"}}), "method: gain must be a number of at least 0, got nan");
   EXPECT_EQ(error_of({{"scale", "maybe"}}), "method: scale must be true or false, got maybe");
   EXPECT_EQ(error_of({{"name", int64_t{3}}}), "method: name must be text, got 3");
   EXPECT_EQ(error_of({{"combine", "max"}}), "method: combine must be one of mean, sum, got max");
+}
+
+TEST(Fields, LargeIntegersAreComparedAndShownExactly) {
+  struct Large {
+    int64_t seed = 0, steps = 1, any = 0;
+  };
+  const auto table = FieldTable<Large>("large")
+                         .integer("seed", &Large::seed, {0, 0x1p53}, "up to 2^53")
+                         .integer("steps", &Large::steps, {1, 1e12}, "many")
+                         .integer("any", &Large::any, {}, "without a bound");
+  const auto message_of = [&](const FieldValues& values) -> std::string {
+    try {
+      table.parse(values);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  constexpr int64_t kLast = int64_t{1} << 53;
+  EXPECT_EQ(table.parse({{"seed", kLast}}).seed, kLast);
+  // As a double it would be 2^53.
+  EXPECT_EQ(message_of({{"seed", kLast + 1}}),
+            "large: seed must be an integer from 0 to 9007199254740992, got 9007199254740993");
+  EXPECT_EQ(message_of({{"seed", "9007199254740993"}}), message_of({{"seed", kLast + 1}}));
+  EXPECT_EQ(message_of({{"steps", "1e12"}}), "large: steps must be an integer from 1 to 1000000000000, got 1e12");
+  for (const int64_t extreme : {INT64_MIN, INT64_MAX}) EXPECT_EQ(table.parse({{"any", extreme}}).any, extreme);
+}
+
+TEST(Fields, RealNumbersMustBeFinite) {
+  for (const char* text : {"inf", "-inf", "nan"})
+    EXPECT_EQ(error_of({{"gain", text}}), str_cat("method: gain must be a number of at least 0, got ", text));
 }
 
 TEST(Fields, UnknownNameNamesTheNearest) {

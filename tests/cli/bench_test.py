@@ -50,42 +50,42 @@ class BenchTest(harness.ProgramTest):
         self.assertIn("lavo", out)
 
     def test_wrong_input(self):
-        self.refuse("bench", "--attention", "lavvo", containing=["lavvo", "lavo"])
-        self.refuse("bench", "--attention", "lavo", "--against", "sofmax", containing=["sofmax", "softmax"])
-        self.refuse("bench", "--attention", "lavo", "--set", "rr=4", containing=["rr"])
-        self.refuse("bench", "--attention", "lavo", "--set", "r=0", containing=["r", "0"])
-        self.refuse("bench", "--attention", "lavo", "--set", "r=four", containing=["r", "four"])
-        self.refuse("bench", "--attention", "lavo", "--set", "r", containing=["--set", "name=value"])
-        self.refuse("bench", "--attention", "lavo", "--set", "combine=sum", containing=["combine", "sum", "mean"])
+        self.refuse("bench", "--attention", "lavvo", containing=["unknown attention 'lavvo'; did you mean 'lavo'?"])
+        self.refuse("bench", "--attention", "lavo", "--against", "sofmax",
+                    containing=["unknown attention 'sofmax'; did you mean 'softmax'?"])
+        self.refuse("bench", "--attention", "lavo", "--set", "rr=4", containing=["lavo: unknown field 'rr'; did you mean 'r'?"])
+        self.refuse("bench", "--attention", "lavo", "--set", "r=0", containing=["lavo: r must be an integer from 1 to 65536, got 0"])
+        self.refuse("bench", "--attention", "lavo", "--set", "r=four", containing=["lavo: r must be an integer", ", got four"])
+        self.refuse("bench", "--attention", "lavo", "--set", "r=8.0", containing=["lavo: r must be an integer", ", got 8.0"])
+        self.refuse("bench", "--attention", "lavo", "--set", "r", containing=["--set: expected name=value, got 'r'"])
+        self.refuse("bench", "--attention", "lavo", "--set", "combine=sum",
+                    containing=["lavo: combine must be one of mean, local, global, got sum"])
         self.refuse("bench", "--attention", "lavo", "--head-dim", "32", "--set", "r=64", containing=["r = 64", "d = 32"])
-        self.refuse("bench", "--lengths", "64,,128", containing=["--lengths"])
-        self.refuse("bench", "--lengths", "0", containing=["--lengths"])
-        self.refuse("bench", "--pass", "backward", containing=["--pass", "backward"])
-        self.refuse("bench", "--pattern", "causal", containing=["causal_self"])
-        self.refuse("bench", "--attention", "local", "--pattern", "causal_cross", containing=["local", "causal_cross", "lavo"])
+        self.refuse("bench", "--lengths", "64,,128", containing=["--lengths: expected positive integers", "'64,,128'"])
+        self.refuse("bench", "--lengths", "0", containing=["--lengths: expected positive integers", "'0'"])
+        self.refuse("bench", "--pass", "backward", containing=["--pass: expected forward or forward_backward, got 'backward'"])
+        self.refuse("bench", "--pattern", "causal", containing=["pattern must be one of noncausal_self, causal_self", "got causal"])
+        self.refuse("bench", "--attention", "local", "--pattern", "causal_cross",
+                    containing=["local: the pattern causal_cross is not supported", "lavo, softmax"])
 
+    def test_flags_that_would_do_nothing_or_never_end(self):
+        for seconds in ["nan", "inf", "-1"]:
+            self.refuse("bench", "--min-seconds=" + seconds, containing=["--min-seconds: expected a number of at least 0, got " + seconds])
+        self.refuse("bench", "--set-against", "r=4", containing=["--set-against requires --against"])
+        self.refuse("bench", "--peer-max-length", "64", containing=["--peer-max-length requires --against"])
 
-class InspectTest(harness.ProgramTest):
-    def test_one_object_per_attention(self):
-        entries = {e["name"]: e for e in self.json_lines("inspect", "attentions")}
-        self.assertLessEqual({"lavo", "local", "softmax"}, set(entries))
-        for entry in entries.values():
-            self.assertLessEqual({"name", "patterns", "streaming", "backends", "options"}, set(entry))
-            self.assertTrue(entry["patterns"] and entry["backends"])
-            for option in entry["options"]:
-                self.assertLessEqual({"name", "kind", "default", "help"}, set(option))
-        options = {o["name"]: o for o in entries["lavo"]["options"]}
-        self.assertIn("qr", options["basis_mode"]["choices"])
-        self.assertEqual(options["r"]["minimum"], 1)
-        self.assertIn("causal_self", entries["lavo"]["patterns"])
+    def test_more_than_the_machine_has(self):
+        small = ["--heads", "1", "--head-dim", "64", "--attention", "local", "--pass", "forward", "--threads", "1"]
+        self.refuse("bench", *small, "--lengths", str(10**13), status=1, containing=["out of memory: 2328.3 TiB were asked for in one piece"])
+        self.refuse("bench", *small, "--lengths", str(2**62), containing=["the sizes asked for are beyond what a tensor can have"])
 
-    def test_table_for_a_person(self):
-        out = self.succeed("inspect", "attentions").stdout.decode()
-        for part in ["lavo", "basis_mode", "softmax", "causal_self"]:
-            self.assertIn(part, out)
-
-    def test_unknown_subject(self):
-        self.refuse("inspect", "kernels", containing=["kernels", "attentions"])
+    def test_operations_of_a_layer_have_its_projections(self):
+        def operations(*extra):
+            row, = self.json_lines("bench", "--attention", "local", "--pass", "forward", "--lengths", "64", "--heads", "2", "--head-dim", "8",
+                                   "--set", "w=8", "--min-seconds", "0", "--quiet", "--threads", "1", *extra)
+            return row["gflops"] * 1e9 * row["us_per_token"] * 1e-6 * 64
+        projections = 64 * 4 * 2 * 16 * 16  # q, k, v and the output, 16 x 16 each
+        self.assertAlmostEqual(operations("--layer") - operations(), projections, delta=projections * 1e-9)
 
 
 if __name__ == "__main__":

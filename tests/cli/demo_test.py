@@ -47,6 +47,7 @@ class DemoTest(harness.ProgramTest):
         self.refuse("demo", "--quiet", "--train", "good.txt", containing=["--held-out"])
         self.refuse("demo", "--quiet", "--train", "good.txt", "--held-out", "missing.txt", containing=["missing.txt"])
         self.refuse("demo", "--quiet", "--train", "good.txt", "--held-out", "short.txt", containing=["short.txt"])
+        self.refuse("demo", "--quiet", "--train", "good.txt", "--held-out", "good.txt", containing=["good.txt", "trained on at once"])
         self.refuse("demo", "--quiet", "--text", "good.txt", "--max-length", "512", containing=["512", "1024"])
 
 

@@ -1,8 +1,10 @@
 """Help, version and wrong usage."""
 
+import subprocess
+
 import harness
 
-SUBCOMMANDS = ["prepare", "train", "eval", "generate", "bench", "inspect", "demo"]
+SUBCOMMANDS = ["prepare", "train", "eval", "generate", "bench", "inspect", "ablations", "demo"]
 
 
 class HelpTest(harness.ProgramTest):
@@ -17,6 +19,13 @@ class HelpTest(harness.ProgramTest):
                 out = self.succeed(name, "--help").stdout.decode()
                 for flag in ["--threads", "--seed", "--dtype", "--device", "--json"]:
                     self.assertIn(flag, out)
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        for arguments in [["--help"], ["train", "--help"], ["--version"]]:
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                result = subprocess.run([harness.PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(b"longspan: cannot write to stdout", result.stderr)
 
     def test_version(self):
         self.assertRegex(self.succeed("--version").stdout.decode(), r"^longspan \d+\.\d+\.\d+\n$")

@@ -18,10 +18,19 @@ class PrepareTest(harness.ProgramTest):
         self.refuse("prepare", "empty.txt", "--out", "data", "--quiet", containing=["empty.txt"])
         self.refuse("prepare", "folder", "--out", "data", "--quiet", containing=["folder"])
         self.refuse("prepare", "short.txt", "--out", "data", "--quiet")
+        self.refuse("prepare", "", "--out", "data", "--quiet", containing=["the name of a text file is empty"])
+        self.refuse("prepare", "\x1b[31m\x01\u0085.txt", "--out", "data", "--quiet",
+                    containing=["longspan: \\x1b[31m\\x01\\x85.txt: cannot be opened"])
         self.write("good.txt", harness.text(20000, 1))
         self.refuse("prepare", "good.txt", "--held-out", "missing.txt", "--out", "data", "--quiet", containing=["missing.txt"])
         self.refuse("prepare", "good.txt", "--held-out", "good.txt", "--out", "data", "--quiet", containing=["good.txt"])
         self.refuse("prepare", "good.txt", "--valid-fraction", "0.9", "--out", "data", "--quiet", containing=["0.9"])
+
+    def test_folders_above_the_output_are_made(self):
+        self.write("good.txt", harness.text(20000, 1))
+        self.succeed("prepare", "good.txt", "--out", "new/one/data", "--quiet")
+        self.assertTrue(os.path.exists(self.path("new/one/data/train.bin")))
+        self.refuse("prepare", "good.txt", "--out", "good.txt/data", "--quiet", containing=["good.txt: exists and is not a folder"])
 
     def test_existing_output(self):
         data = self.prepared()
@@ -42,11 +51,15 @@ class TrainTest(harness.ProgramTest):
         self.refuse_train("--set", "train.steps=-1", containing=["steps", "-1"])
         self.refuse_train("--set", "train.learning_rate=fast", containing=["learning_rate", "fast"])
         self.refuse_train("--set", "model.layers", containing=["--set"])
+        self.refuse_train("--set", "train.steps=1.0", containing=["train: steps must be an integer from 1 to 1000000000000, got 1.0"])
+        self.refuse_train("--set", "train.steps=1e12", containing=["got 1e12"])
+        self.refuse_train("--set", "train.seed=9007199254740993", containing=["from 0 to 9007199254740992, got 9007199254740993"])
+        self.refuse_train("--set", 'model={"layers": 1, "layers": 2}', containing=["--set model:1:", "'layers' stands twice"])
         self.refuse_train("--set", "model.width=10", "--set", "model.heads=4", containing=["10", "4"])
         self.refuse_train("--set", "model.width=32", "--set", "model.heads=2", "--set", "model.attention_options.r=17",
                           containing=["r = 17", "d = 16"])
         self.refuse_train("--set", "model.vocabulary=100", containing=["100", "256"])
-        self.refuse_train(*TINY_LAVO, "--set", "train.length=100000", containing=["100000", "38976"])
+        self.refuse_train(*TINY_LAVO, "--set", "train.length=100000", containing=["100000", "38975"])
 
     def test_configuration_files(self):
         self.prepared()
@@ -157,6 +170,10 @@ class DamagedModelTest(harness.ProgramTest):
         config["model"]["width"] *= 2
         self.write("model/config.json", json.dumps(config).encode())
         self.refuse_model("model.safetensors")
+        config["model"]["width"] = 65536
+        config["model"]["heads"] = 4096
+        self.write("model/config.json", json.dumps(config).encode())
+        self.refuse_model("model.safetensors: tensor 'embedding' must have shape [256, 65536]")
         config["model"]["colour"] = 3
         self.write("model/config.json", json.dumps(config).encode())
         self.refuse_model("colour")

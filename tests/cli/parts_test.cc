@@ -31,11 +31,21 @@ TEST(Settings, ReachIntoObjects) {
   apply_setting(config, "model.attention=lavo");
   apply_setting(config, "model.tied=true");
   apply_setting(config, "model.name=a=b");
-  EXPECT_EQ(config["train"]["steps"], 5);
-  EXPECT_EQ(config["model"]["attention_options"]["r"], 32);
+  EXPECT_EQ(config["train"]["steps"], "5") << "the field's table makes it a number";
+  EXPECT_EQ(config["model"]["attention_options"]["r"], "32");
   EXPECT_EQ(config["model"]["attention"], "lavo");
   EXPECT_EQ(config["model"]["tied"], true);
   EXPECT_EQ(config["model"]["name"], "a=b");
+  apply_setting(config, "train.steps=7");
+  EXPECT_EQ(config["train"]["steps"], "7") << "the last one counts";
+  apply_setting(config, R"(train={"batch": 2})");
+  EXPECT_EQ(config["train"], (Json{{"batch", 2}})) << "a group takes the place of what stood there";
+  apply_setting(config, "train.steps=5");
+  apply_setting(config, "train.batch=null");
+  EXPECT_TRUE(config["train"]["batch"].is_null());
+  const std::string deep = "model=" + std::string(70, '[') + std::string(70, ']');
+  for (const std::string& wrong : {std::string(R"(model={"layers": 1, "layers": 2})"), deep})
+    EXPECT_THROW(apply_setting(config, wrong), InputError) << wrong;
   for (const char* wrong : {"", "steps", "=3", "train..steps=3", "train.steps.deep=3", "train.=3"})
     EXPECT_THROW(apply_setting(config, wrong), InputError) << wrong;
 }
@@ -141,8 +151,8 @@ TEST(DemoSentences, CompressorsSplitTheModelsHonestly) {
 TEST(DemoResults, GrowthAndExtrapolation) {
   DemoResults r;
   for (const int64_t n : {1024, 2048, 4096, 8192}) {
-    r.forward_speed.push_back({"lavo", n, 2.0, 0});
-    if (n <= 4096) r.forward_speed.push_back({"softmax", n, 1.0 + static_cast<double>(n) / 1024, 0});
+    r.forward_speed.push_back({"lavo", n, 2.0});
+    if (n <= 4096) r.forward_speed.push_back({"softmax", n, 1.0 + static_cast<double>(n) / 1024});
   }
   EXPECT_NEAR(*growth(r.forward_speed, "lavo", 1024), 1.0, 1e-12);
   EXPECT_FALSE(growth(r.forward_speed, "lavo", 8192).has_value());

@@ -70,6 +70,25 @@ class TrainTest(harness.ProgramTest):
         self.refuse("train", "data", "--out", "model", *TINY_LAVO, containing=["model", "--resume"])
         self.refuse("train", "data", "--out", "other", "--resume", containing=["other"])
 
+    def test_the_last_setting_of_a_field_counts(self):
+        self.prepared()
+        rows = self.train("model", "--set", "train.steps=3", "--set", "train.steps=1")
+        self.assertEqual([r["step"] for r in rows if r["event"] == "step"], [1])
+
+    def test_two_runs_in_one_folder(self):
+        self.prepared()
+        process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet")
+        process.stdout.readline()
+        try:
+            self.refuse("train", "data", "--out", "model", "--quiet", *TINY_LAVO, status=1,
+                        containing=["model: another run is at work in this folder (process %d)" % process.pid])
+        finally:
+            process.kill()  # no chance to clean up
+            process.communicate(timeout=60)
+        self.succeed("train", "data", "--out", "model", "--quiet", *TINY_LAVO, "--set", "train.steps=1")
+        self.assertEqual(set(os.listdir(self.path("model"))),
+                         {"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"})
+
     def start(self, *arguments):
         return subprocess.Popen([harness.PROGRAM, "train", "data", "--json", "--threads", "1", *TINY_LAVO, *arguments], cwd=self.folder,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -92,6 +111,14 @@ class TrainTest(harness.ProgramTest):
         self.assertEqual([r["loss"] for r in first + second], [r["loss"] for r in whole])
         with open(self.path("whole/model.safetensors"), "rb") as a, open(self.path("cut/model.safetensors"), "rb") as b:
             self.assertEqual(a.read(), b.read())
+
+    def test_verbose_says_once_which_form_ran(self):
+        self.prepared()
+        lines = self.succeed("train", "data", "--out", "model", "--quiet", "--verbose", *TINY_LAVO, "--set", "train.steps=3",
+                             "--set", "train.autocast=none").stderr.decode().splitlines()
+        for op in ["local_attention", "orthogonal_memory"]:
+            self.assertEqual([line for line in lines if line.startswith("longspan: %s: " % op)],
+                             ["longspan: %s: kernel (there is a kernel for float32 on cpu)" % op])
 
     def test_progress_goes_to_stderr(self):
         self.prepared()
@@ -126,12 +153,26 @@ class EvalTest(harness.ProgramTest):
         model = self.trained()
         rows = self.json_lines("eval", model, "--data", "data", "--lengths", "1024,2048", "--blocks", "4", "--limit", "2048=1", "--ablate",
                                "memory=zero", "--quiet")
-        self.assertEqual([r["blocks"] for r in rows], [4, 1])
-        self.assertEqual([r["ablate"] for r in rows], ["memory=zero"] * 2)
-        plain, = self.json_lines("eval", model, "--data", "data", "--blocks", "4", "--quiet")
-        self.assertNotEqual(plain["bits_per_byte"], rows[0]["bits_per_byte"])
-        for way in ["mean", "swap"]:
-            self.json_lines("eval", model, "--data", "data", "--blocks", "2", "--ablate", "memory=" + way, "--quiet")
+        self.assertEqual([(r["length"], r["ablate"], r["blocks"]) for r in rows],
+                         [(1024, None, 4), (2048, None, 1), (1024, "memory=zero", 4), (2048, "memory=zero", 1)])
+        self.assertEqual([r["difference"] for r in rows[:2]], [None, None])
+        self.assertNotEqual(rows[2]["difference"], 0)
+        self.assertEqual(rows[2]["difference"], rows[2]["bits_per_byte"] - rows[0]["bits_per_byte"])
+
+    def test_every_ablation_that_the_attention_offers(self):
+        model = self.trained()
+        rows = self.json_lines("eval", model, "--data", "data", "--blocks", "2", "--ablate", "all", "--quiet")
+        self.assertEqual(rows[0]["ablate"], None)
+        ways = [r["ablate"] for r in rows[1:]]
+        self.assertLessEqual({"memory=zero", "memory=mean", "memory=swap", "local=zero", "head=0", "head=1"}, set(ways))
+        self.assertFalse([w for w in ways if w.endswith("=none")])
+        asked = [a for way in ways for a in ("--ablate", way)]
+        self.assertEqual([r["difference"] for r in
+                          self.json_lines("eval", model, "--data", "data", "--blocks", "2", *asked, "--quiet")],
+                         [r["difference"] for r in rows])
+        out = self.succeed("eval", model, "--data", "data", "--blocks", "2", "--ablate", "all", "--quiet").stdout.decode()
+        for part in ["difference", "memory=swap", "nothing"]:
+            self.assertIn(part, out)
 
 
 class GenerateTest(harness.ProgramTest):

@@ -108,30 +108,31 @@ TEST_F(DatasetTest, ValidationSpansFilesAndHasAMinimum) {
 }
 
 TEST_F(DatasetTest, CutBetweenFilesLeavesNoEmptyDocument) {
-  const std::string a = text_of_size(1024, 1);
+  const std::string a = text_of_size(kMinimumValidBytes, 1);
   write_dataset(options({put("a", a), put("b", a)}), progress_);
   const Dataset set(path("set"));
-  EXPECT_EQ(set.split("train").size(), 1024);
-  EXPECT_EQ(set.split("valid").size(), 1024);
+  EXPECT_EQ(set.split("train").size(), kMinimumValidBytes);
+  EXPECT_EQ(set.split("valid").size(), kMinimumValidBytes);
   EXPECT_EQ(set.info("train").documents, 1);
   EXPECT_EQ(set.info("valid").documents, 1);
 }
 
 TEST_F(DatasetTest, InputsThatAreRefused) {
   const std::string good = put("good", text_of_size(5000, 0));
-  const std::string small = put("small", text_of_size(2047, 0));
+  const std::string small = put("small", text_of_size(2 * kMinimumValidBytes - 1, 0));
   const std::string empty = put("empty", "");
   fs::create_directory(path("folder"));
   fs::create_symlink("good", path("link"));
   EXPECT_EQ(refusal(options({})), "prepare: no input file given");
   EXPECT_EQ(refusal(options({good, empty})), empty + ": is empty");
   EXPECT_EQ(refusal(options({good}, {empty})), empty + ": is empty");
+  EXPECT_EQ(refusal(options({""})), "prepare: the name of a text file is empty");
   EXPECT_EQ(refusal(options({path("none")})), path("none") + ": cannot be opened: No such file or directory");
   EXPECT_EQ(refusal(options({path("folder")})), path("folder") + ": is a directory, expected a text file");
   EXPECT_EQ(refusal(options({"/dev/null"})), "/dev/null: is not a regular file");
   EXPECT_EQ(refusal(options({small})),
-            "prepare: nothing to hold out for validation: the training text has 2047 bytes, at "
-            "least 2048 are needed");
+            "prepare: nothing to hold out for validation: the training text has 2049 bytes, at "
+            "least 2050 are needed");
   EXPECT_EQ(refusal(options({good}, {path("link")})), path("link") + ": is held out and trained on at once");
   auto wrong = options({good});
   for (const double fraction : {0.0, -1.0, 0.6, std::nan("")}) {
@@ -149,10 +150,10 @@ TEST_F(DatasetTest, ExistingOutput) {
   write_dataset(first, progress_);
   auto second = options({put("b", text_of_size(6000, 2))});
   EXPECT_EQ(refusal(second), path("set") + ": a data set exists there already");
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - 1024);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kMinimumValidBytes);
   second.overwrite = true;
   write_dataset(second, progress_);
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - 1024);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - kMinimumValidBytes);
 
   // A folder that is not a data set is never replaced.
   fs::create_directory(path("home"));
@@ -184,7 +185,7 @@ TEST_F(DatasetTest, OverwritingTakesNothingOfTheUsersWithIt) {
   again.inputs = {outside};
   again.held_out = {path("set/../set/valid.bin")};
   EXPECT_EQ(refusal(again), path("set/../set/valid.bin") + ": lies inside the output folder " + path("set"));
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - 1024);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kMinimumValidBytes);
 
   again.held_out.clear();
   write_dataset(again, progress_);
@@ -230,15 +231,15 @@ TEST_F(DatasetTest, DamagedFolders) {
   EXPECT_EQ(changed([](Json& json) { json["dtype"] = "uint16"; }),
             json_path + ": dtype must be uint8 for a vocabulary of 256");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["tokens"] = 7; }),
-            path("set/train.bin") + ": holds 3976 tokens, but dataset.json says 7");
+            path("set/train.bin") + ": holds 3975 tokens, but dataset.json says 7");
   for (const char* key : {"tokens", "source_bytes", "documents"})
     for (const uint64_t value : {uint64_t{0}, uint64_t{1} << 63})
       EXPECT_EQ(changed([&](Json& json) { json["splits"]["train"][key] = value; }),
                 json_path + ": split train: " + key + " must be an integer from 1 to 9223372036854775807");
-  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["source_bytes"] = 3975; }),
-            json_path + ": split train: 3976 tokens of one byte each, but source_bytes says 3975");
-  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["documents"] = 3977; }),
-            json_path + ": split train: 3977 documents in 3976 source_bytes");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["source_bytes"] = 3974; }),
+            json_path + ": split train: 3975 tokens of one byte each, but source_bytes says 3974");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["documents"] = 3976; }),
+            json_path + ": split train: 3976 documents in 3975 source_bytes");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["../x"] = Json::object(); }),
             json_path + ": split ../x: expected one of train, valid, test");
   EXPECT_EQ(changed([](Json& json) { json["splits"] = 3; }), json_path + ": splits must be an object");

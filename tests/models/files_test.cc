@@ -72,6 +72,35 @@ TEST_F(ModelFiles, NamesTheFirstTensorThatDiffers) {
   EXPECT_EQ(load_error(), weights() + ": tensor 'blocks.2.extra' is not part of the model");
 }
 
+TEST_F(ModelFiles, AConfigurationCannotAskForWhatItsWeightsDoNotFill) {
+  // Each of these models would take from gigabytes to more than any machine has.
+  const auto refusal = [&](const char* field, const Json& value) {
+    Json config = load_json(folder_of_model_ + "/config.json");
+    config["model"][field] = value;
+    put("model/config.json", config.dump());
+    const std::string text = load_error();
+    save_model(folder_of_model_, *model_, ByteTokenizer());
+    return text;
+  };
+  const std::string begin = weights() + ": tensor '";
+  EXPECT_EQ(refusal("width", 65536), begin + "embedding' must have shape [256, 65536], got [256, 16]");
+  EXPECT_EQ(refusal("layers", 1024), begin + "blocks.1023.feed_forward.up.weight' is missing");
+  EXPECT_EQ(refusal("feed_forward", 262144),
+            begin + "blocks.1.feed_forward.up.weight' must have shape [262144, 16], got [24, 16]");
+  EXPECT_EQ(refusal("tied", false), begin + "head' is missing");
+  {
+    Json config = load_json(folder_of_model_ + "/config.json");
+    config["model"]["positions"] = "learned";
+    config["model"]["max_positions"] = 1 << 24;
+    put("model/config.json", config.dump());
+    EXPECT_EQ(load_error(), begin + "positions' is missing");
+    save_model(folder_of_model_, *model_, ByteTokenizer());
+  }
+  EXPECT_EQ(refusal("attention_options", {{"w", 1 << 20}, {"r", 4}}),
+            begin + "blocks.0.attention.position_table' must have shape [2, 2097151], got [2, 5]");
+  EXPECT_EQ(load_error(), "");
+}
+
 TEST_F(ModelFiles, ARefusedFileLeavesTheModelAsItWas) {
   const std::string before = model_->identity();
   rewrite([&](NamedTensors& t) { t.erase("norm.weight"); });

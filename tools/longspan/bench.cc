@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -48,6 +49,8 @@ class Bench {
         dtype_(dtype_from_string(dtype_name_)) {}
 
   void run() {
+    LONGSPAN_CHECK(std::isfinite(options_.min_seconds) && options_.min_seconds >= 0,
+                   "--min-seconds: expected a number of at least 0, got ", options_.min_seconds);
     const auto names = parse_names("--attention", options_.attentions);
     const auto lengths = parse_lengths("--lengths", options_.lengths);
     std::vector<Pass> passes;
@@ -57,13 +60,13 @@ class Bench {
     if (!options_.against.empty()) make(options_.against, options_.set_against);
 
     rate_ = matmul_gflops(dtype_);
-    if (!common_.json) print_text(header());
     ProgressLine progress("bench", static_cast<int64_t>(names.size() * lengths.size() * passes.size()), common_.quiet);
     int64_t done = 0;
     for (const auto& name : names)
       for (const int64_t length : lengths)
         for (const Pass pass : passes) {
           const Row row = measure(name, length, pass);
+          if (done == 0 && !common_.json) print_text(header());  // not before something was measured
           print(row);
           progress.update(++done);
         }
@@ -172,7 +175,7 @@ class Bench {
 Action set_up_bench(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("--attention", options->attentions, "names with commas between (default: lavo)");
-  app.add_option("--against", options->against, "a peer, timed alternating with each attention");
+  auto* against = app.add_option("--against", options->against, "a peer, timed alternating with each attention");
   app.add_option("--pattern", options->pattern,
                  "noncausal_self, causal_self, noncausal_cross or causal_cross (default: causal_self)");
   app.add_option("--pass", options->passes,
@@ -182,11 +185,11 @@ Action set_up_bench(CLI::App& app, const CommonOptions& common) {
   app.add_option("--heads", options->heads, "heads (default: 8)")->check(CLI::Range(1, 4096));
   app.add_option("--head-dim", options->head_dim, "width of a head (default: 64)")->check(CLI::Range(1, 4096));
   app.add_option("--set", options->set, "name=value: an option of the attention (may be repeated)");
-  app.add_option("--set-against", options->set_against, "name=value: an option of the peer");
+  app.add_option("--set-against", options->set_against, "name=value: an option of the peer")->needs(against);
   app.add_option("--peer-max-length", options->peer_max_length, "leave the peer out beyond this length")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--min-seconds", options->min_seconds, "measured time for each function (default: 0.3)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber)
+      ->needs(against);
+  app.add_option("--min-seconds", options->min_seconds, "measured time for each function (default: 0.3)");
   app.add_option("--min-repeats", options->min_repeats, "measured calls of each function, at least (default: 3)")
       ->check(CLI::Range(1, 1000));
   app.add_flag("--layer", options->layer, "time the whole layer with its projections");

@@ -19,8 +19,9 @@ struct CommonOptions {
   std::optional<uint64_t> seed;      ///< unset: what the configuration says, else 0
   std::optional<std::string> dtype;  ///< unset: the subcommand's own default
   std::string device = "cpu";
-  bool json = false;   ///< JSON Lines on stdout
-  bool quiet = false;  ///< no progress on stderr
+  bool json = false;     ///< JSON Lines on stdout
+  bool quiet = false;    ///< no progress on stderr
+  bool verbose = false;  ///< which forms of the operators ran, on stderr
 };
 
 /// Adds a subcommand's flags to its parser and returns what is to be run once parsing has succeeded. `common` outlives
@@ -41,6 +42,7 @@ Action set_up_eval(CLI::App& app, const CommonOptions& common);
 Action set_up_generate(CLI::App& app, const CommonOptions& common);
 Action set_up_bench(CLI::App& app, const CommonOptions& common);
 Action set_up_inspect(CLI::App& app, const CommonOptions& common);
+Action set_up_ablations(CLI::App& app, const CommonOptions& common);
 Action set_up_demo(CLI::App& app, const CommonOptions& common);
 
 }  // namespace longspan::tool

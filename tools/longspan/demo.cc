@@ -17,10 +17,11 @@
 #include "longspan/base/check.h"
 #include "longspan/data/dataset.h"
 #include "longspan/io/atomic_file.h"
-#include "longspan/io/mapped_file.h"
+#include "longspan/io/folder_lock.h"
 #include "longspan/report/format.h"
 #include "longspan/simd/target.h"
 #include "output.h"
+#include "own_text.h"
 #include "prepare_progress.h"
 #include "timing.h"
 
@@ -35,39 +36,6 @@ struct Options {
   bool full = false;
   int64_t steps = 0, max_length = 0;
 };
-
-/// Part of one's own text that is held out, from its end.
-constexpr double kHeldOutPart = 0.1;
-
-/// Least bytes of a held-out text: one target block of 1,024 with some context.
-constexpr int64_t kLeastHeldOut = 2048;
-
-/// Refuses what cannot be read or is too short before anything is written.
-void check_text(const std::string& path, int64_t least) {
-  const auto size = static_cast<int64_t>(MappedFile(path).bytes().size());
-  LONGSPAN_CHECK(size >= least, "demo: '", path, "' has ", size, " bytes, at least ", least, " are needed");
-}
-
-/// A line break farther than this from the cut is not sought.
-constexpr std::size_t kLongestLine = 4096;
-
-/// Cuts `path` at the last line break before 90 % into two files of `folder`.
-void split_text(const std::string& path, const std::string& folder, Options& options) {
-  const MappedFile file(path);
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  auto cut = static_cast<std::size_t>((1 - kHeldOutPart) * static_cast<double>(text.size()));
-  if (const auto line = text.rfind('\n', cut); line != std::string_view::npos && cut - line < kLongestLine)
-    cut = line + 1;
-  const auto write = [&](const std::string& name, std::string_view part) {
-    AtomicFile out(folder + "/" + name);
-    out.write(part);
-    out.commit();
-    return folder + "/" + name;
-  };
-  std::filesystem::create_directories(folder);
-  options.train = {write("train.txt", text.substr(0, cut))};
-  options.held_out = {write("held-out.txt", text.substr(cut))};
-}
 
 Dataset prepare(const Options& options, const CommonOptions& common) {
   DatasetOptions dataset;
@@ -120,15 +88,17 @@ void run_demo(Options options, const CommonOptions& common) {
     for (int64_t& seed : plan.seeds) seed += static_cast<int64_t>(*common.seed);
 
   if (own_text) {
-    check_text(options.text, 10 * kLeastHeldOut);
+    check_text("demo", options.text, kLeastOwnText);
   } else {
-    for (const std::string& file : options.train) check_text(file, 1);
-    check_text(options.held_out.front(), kLeastHeldOut);
+    for (const std::string& file : options.train) check_text("demo", file, 1);
+    check_text("demo", options.held_out.front(), kLeastHeldOut);
   }
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  LONGSPAN_CHECK(!error, "--out: '", options.out, "' cannot be made: ", error.message());
-  if (own_text) split_text(options.text, options.out + "/text", options);
+  const FolderLock lock(options.out);
+  if (own_text) {
+    const SplitText split = split_text(options.text, options.out + "/text");
+    options.train = {split.train};
+    options.held_out = {split.held_out};
+  }
   const Dataset dataset = prepare(options, common);
   fit_lengths(plan, dataset.split("test").size());
 
@@ -171,7 +141,8 @@ Action set_up_demo(CLI::App& app, const CommonOptions& common) {
   app.add_flag("--full", options->full, "a model of twice the width, three seeds, everything measured (hours)");
   app.add_option("--steps", options->steps, "training steps (default: 700, with --full 1500)")
       ->check(CLI::Range(1, 1 << 30));
-  app.add_option("--max-length", options->max_length, "measure no length beyond this")->check(CLI::Range(1024, 1 << 30));
+  app.add_option("--max-length", options->max_length, "measure no length beyond this")
+      ->check(CLI::Range(1024, 1 << 30));
   return [options, &common] { run_demo(*options, common); };
 }
 

@@ -4,23 +4,14 @@
 
 #include <exception>
 #include <new>
-#include <string>
+#include <stdexcept>
 
 #include "interrupt.h"
 #include "log.h"
 #include "longspan/base/check.h"
+#include "torch_error.h"
 
 namespace longspan::tool {
-
-namespace {
-
-/// torch's message without the C++ stack that may follow on further lines.
-std::string first_line(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
-  return text.substr(0, text.find('\n'));
-}
-
-}  // namespace
 
 int run_guarded(const std::function<void()>& action) {
   try {
@@ -32,13 +23,14 @@ int run_guarded(const std::function<void()>& action) {
   } catch (const InputError& error) {
     log_error(error.what());
     return exit_wrong_input;
-  } catch (const c10::ValueError& error) {
-    log_error(first_line(error));
-    return exit_wrong_input;
   } catch (const c10::Error& error) {
-    log_error(first_line(error));
+    const Reported reported = report_torch_error(error.what_without_backtrace());
+    log_error(reported.line);
+    return dynamic_cast<const c10::ValueError*>(&error) ? exit_wrong_input : reported.status;
   } catch (const std::bad_alloc&) {
     log_error("out of memory");
+  } catch (const std::length_error&) {  // of a container: what it says is for programmers
+    log_error("out of memory: more was asked for than the machine can address");
   } catch (const std::exception& error) {
     log_error(error.what());
   }

@@ -1,12 +1,15 @@
-// longspan eval: bits per byte on the same target bytes with more or less context.
+// longspan eval: bits per byte on the same target bytes with more or less context, and with parts of the model changed.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
+#include "attention_of.h"
 #include "command.h"
 #include "evaluation_text.h"
 #include "interrupt.h"
+#include "log.h"
 #include "longspan/base/check.h"
 #include "longspan/models/model_files.h"
 #include "longspan/report/format.h"
@@ -21,8 +24,8 @@ namespace longspan::tool {
 namespace {
 
 struct Options {
-  std::string model, data, split, lengths = "1024", ablate;
-  std::vector<std::string> limits;
+  std::string model, data, split, lengths = "1024";
+  std::vector<std::string> limits, ablate;
   train::EvaluateOptions evaluate;
 };
 
@@ -32,9 +35,10 @@ std::map<int64_t, int64_t> parse_limits(const std::vector<std::string>& limits, 
   for (const std::string& limit : limits) {
     const auto at = limit.find('=');
     LONGSPAN_CHECK(at != std::string::npos, "--limit: expected length=blocks, got '", limit, "'");
-    const auto length = parse_lengths("--limit", limit.substr(0, at)), blocks = parse_lengths("--limit", limit.substr(at + 1));
-    LONGSPAN_CHECK(length.size() == 1 && blocks.size() == 1, "--limit: expected one length and one number, got '", limit,
-                   "'");
+    const auto length = parse_lengths("--limit", limit.substr(0, at)),
+               blocks = parse_lengths("--limit", limit.substr(at + 1));
+    LONGSPAN_CHECK(length.size() == 1 && blocks.size() == 1, "--limit: expected one length and one number, got '",
+                   limit, "'");
     LONGSPAN_CHECK(std::find(lengths.begin(), lengths.end(), length.front()) != lengths.end(),
                    "--limit: expected one of --lengths, got ", length.front());
     out[length.front()] = blocks.front();
@@ -42,47 +46,120 @@ std::map<int64_t, int64_t> parse_limits(const std::vector<std::string>& limits, 
   return out;
 }
 
-void evaluate(Options options, const CommonOptions& common) {
-  const auto lengths = parse_lengths("--lengths", options.lengths);
-  const auto limits = parse_limits(options.limits, lengths);
-  if (!options.ablate.empty()) {
-    const auto at = options.ablate.find('=');
-    LONGSPAN_CHECK(at != std::string::npos && at > 0 && at + 1 < options.ablate.size(), "--ablate: expected part=way, such as memory=zero, got '", options.ablate,
-                   "'");
-    options.evaluate.ablate_part = options.ablate.substr(0, at);
-    options.evaluate.ablate_way = options.ablate.substr(at + 1);
+/// A part of the attention and what is done to it.
+struct Ablation {
+  std::string part, way;
+  std::string name() const { return part + "=" + way; }
+};
+
+Ablation parse_ablation(const std::string& text) {
+  const auto at = text.find('=');
+  LONGSPAN_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size(),
+                 "--ablate: expected all, or part=way such as memory=zero, got '", text, "'");
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+/// Those asked for, in order; `all` stands for every one that the model's attention offers. What the attention lacks is
+/// refused in its own words.
+std::vector<Ablation> chosen_ablations(const std::vector<std::string>& asked, models::LanguageModel& model) {
+  std::vector<Ablation> out;
+  for (const std::string& text : asked) {
+    if (text != "all") {
+      const Ablation ablation = parse_ablation(text);
+      model.ablate(ablation.part, ablation.way);
+      model.ablate(ablation.part, "none");
+      out.push_back(ablation);
+      continue;
+    }
+    for (const std::string& offered : attention_of(model).ablations())
+      if (const Ablation ablation = parse_ablation(offered); ablation.way != "none") out.push_back(ablation);
+    LONGSPAN_CHECK(!out.empty(), "--ablate: the attention ", model.config().attention, " has no part to change");
   }
-  models::LoadedModel loaded = models::load_model(options.model);
-  if (common.dtype == "float64") loaded.model->to(at::kDouble);
-  options.evaluate.autocast = common.dtype == "bfloat16";
-  const EvaluationText text(options.data, options.split, *loaded.tokenizer);
-  train::ContextEvaluation evaluation(*loaded.model, text.tokens(), *std::max_element(lengths.begin(), lengths.end()),
-                                      options.evaluate, text.bytes_per_token());
-  report::Table table;
-  table.columns = {{"context", true}, {"bits per byte", true}, {"blocks", true}, {"us/token", true}};
-  for (const int64_t length : lengths) {
-    const auto limit = limits.find(length);
-    ProgressLine progress("eval " + report::length_label(length), 0, common.quiet);
-    const train::ContextResult result =
-        evaluation.run(length, limit == limits.end() ? 0 : limit->second, [&](int64_t done, int64_t total) {
-          stop_if_interrupted();
-          progress.set_total(total);
-          progress.update(done, "blocks");
-        });
-    if (common.json)
+  return out;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const Options& options, const CommonOptions& common)
+      : options_(options),
+        common_(common),
+        lengths_(parse_lengths("--lengths", options.lengths)),
+        limits_(parse_limits(options.limits, lengths_)),
+        loaded_(models::load_model(options.model)) {
+    if (common.dtype == "float64") loaded_.model->to(at::kDouble);
+    ablations_ = chosen_ablations(options.ablate, *loaded_.model);
+    text_.emplace(options.data, options.split, *loaded_.tokenizer);
+  }
+
+  void run() {
+    for (const int64_t length : lengths_) report(std::nullopt, plain_[length] = measure(length, std::nullopt));
+    for (const Ablation& ablation : ablations_)
+      for (const int64_t length : lengths_)
+        if (ablation.way == "swap" && plain_.at(length).blocks < 2)
+          log_info(str_cat(ablation.name(), " is left out at length ", length, ": it needs 2 blocks"));
+        else
+          report(ablation, measure(length, ablation));
+    if (!common_.json) print_text(report::to_text(table_));
+  }
+
+ private:
+  train::ContextResult measure(int64_t length, const std::optional<Ablation>& ablation) {
+    train::EvaluateOptions options = options_.evaluate;
+    options.autocast = common_.dtype == "bfloat16";
+    if (ablation) {
+      options.ablate_part = ablation->part;
+      options.ablate_way = ablation->way;
+    }
+    train::ContextEvaluation evaluation(*loaded_.model, text_->tokens(),
+                                        *std::max_element(lengths_.begin(), lengths_.end()), options,
+                                        text_->bytes_per_token());
+    const auto limit = limits_.find(length);
+    ProgressLine progress(
+        str_cat("eval ", report::length_label(length), ablation ? ", " + ablation->name() : std::string()), 0,
+        common_.quiet);
+    return evaluation.run(length, limit == limits_.end() ? 0 : limit->second, [&](int64_t done, int64_t total) {
+      stop_if_interrupted();
+      progress.set_total(total);
+      progress.update(done, "blocks");
+    });
+  }
+
+  void report(const std::optional<Ablation>& ablation, const train::ContextResult& result) {
+    const double difference = result.bits_per_byte - plain_.at(result.length).bits_per_byte;
+    if (common_.json)
       print_json({{"length", result.length},
                   {"bits_per_byte", result.bits_per_byte},
                   {"tokens", result.tokens},
                   {"us_per_token", result.us_per_token},
                   {"blocks", result.blocks},
-                  {"ablate", options.ablate.empty() ? Json() : Json(options.ablate)},
+                  {"ablate", ablation ? Json(ablation->name()) : Json()},
+                  {"difference", ablation ? Json(difference) : Json()},
                   {"target_offsets", result.block_offsets},
                   {"seconds", result.seconds}});
-    table.rows.push_back({report::length_label(result.length), report::fixed(result.bits_per_byte, 4),
-                          std::to_string(result.blocks), report::significant(result.us_per_token, 4)});
+    if (table_.columns.empty()) {
+      table_.columns = {{"context", true}, {"bits per byte", true}, {"blocks", true}, {"us/token", true}};
+      if (!ablations_.empty()) table_.columns.insert(table_.columns.begin(), {"changed"});
+      if (!ablations_.empty()) table_.columns.push_back({"difference", true});
+    }
+    std::vector<std::string> row = {report::length_label(result.length), report::fixed(result.bits_per_byte, 4),
+                                    std::to_string(result.blocks), report::significant(result.us_per_token, 4)};
+    if (!ablations_.empty()) {
+      row.insert(row.begin(), ablation ? ablation->name() : "nothing");
+      row.push_back(ablation ? report::signed_fixed(difference, 4) : "");
+    }
+    table_.rows.push_back(std::move(row));
   }
-  if (!common.json) print_text(report::to_text(table));
-}
+
+  const Options& options_;
+  const CommonOptions& common_;
+  std::vector<int64_t> lengths_;
+  std::map<int64_t, int64_t> limits_;
+  models::LoadedModel loaded_;
+  std::vector<Ablation> ablations_;
+  std::optional<EvaluationText> text_;
+  std::map<int64_t, train::ContextResult> plain_;  ///< by length
+  report::Table table_;
+};
 
 }  // namespace
 
@@ -100,8 +177,9 @@ Action set_up_eval(CLI::App& app, const CommonOptions& common) {
   app.add_option("--limit", options->limits,
                  "length=blocks: fewer blocks for a length that would cost too much (may be repeated)");
   app.add_option("--ablate", options->ablate,
-                 "change a part of the attention: memory=zero, memory=mean or memory=swap");
-  return [options, &common] { evaluate(*options, common); };
+                 "measure also with a part of the attention changed: memory=zero, local=zero, head=0, ..., or all that "
+                 "the attention offers (may be repeated)");
+  return [options, &common] { Evaluation(*options, common).run(); };
 }
 
 }  // namespace longspan::tool

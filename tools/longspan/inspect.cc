@@ -1,103 +1,28 @@
-// longspan inspect: what there is.
-#include <CLI/CLI.hpp>
-#include <cmath>
-#include <memory>
+// longspan inspect: what there is, and what goes on in a model.
+#include "inspect/inspect.h"
 
-#include "command.h"
-#include "longspan/base/fields.h"
-#include "longspan/nn/registry.h"
-#include "longspan/report/format.h"
-#include "longspan/report/table.h"
-#include "output.h"
+#include <CLI/CLI.hpp>
+#include <utility>
+#include <vector>
+
+#include "longspan/base/check.h"
 
 namespace longspan::tool {
 
-namespace {
-
-const char* kind_name(FieldInfo::Kind kind) {
-  switch (kind) {
-    case FieldInfo::Kind::boolean:
-      return "boolean";
-    case FieldInfo::Kind::integer:
-      return "integer";
-    case FieldInfo::Kind::real:
-      return "real";
-    case FieldInfo::Kind::text:
-      return "text";
-    case FieldInfo::Kind::choice:
-      return "choice";
-  }
-  return "";
-}
-
-Json bound_to_json(FieldInfo::Kind kind, double bound) {
-  if (!std::isfinite(bound)) return {};
-  if (kind == FieldInfo::Kind::integer) return static_cast<int64_t>(bound);
-  return bound;
-}
-
-Json describe(const FieldInfo& field) {
-  Json json;
-  json["name"] = field.name;
-  json["kind"] = kind_name(field.kind);
-  json["default"] = to_json(field.default_value);
-  if (field.kind == FieldInfo::Kind::integer || field.kind == FieldInfo::Kind::real) {
-    json["minimum"] = bound_to_json(field.kind, field.minimum);
-    json["maximum"] = bound_to_json(field.kind, field.maximum);
-  }
-  if (field.kind == FieldInfo::Kind::choice) json["choices"] = field.choices;
-  json["help"] = field.help;
-  return json;
-}
-
-std::string allowed_values(const FieldInfo& field) {
-  if (field.kind == FieldInfo::Kind::choice) return report::join(field.choices, ", ");
-  if (field.kind == FieldInfo::Kind::boolean) return "true, false";
-  const bool low = std::isfinite(field.minimum), high = std::isfinite(field.maximum);
-  if (low && high) return report::number(field.minimum) + " to " + report::number(field.maximum);
-  if (low) return "at least " + report::number(field.minimum);
-  if (high) return "at most " + report::number(field.maximum);
-  return "any";
-}
-
-std::vector<std::string> pattern_names(const nn::AttentionEntry& entry) {
-  std::vector<std::string> names;
-  for (const nn::Pattern pattern : entry.patterns) names.push_back(nn::to_string(pattern));
-  return names;
-}
-
-void inspect_attentions(bool json) {
-  for (const nn::AttentionEntry& entry : nn::attentions()) {
-    if (json) {
-      Json object;
-      object["name"] = entry.name;
-      object["summary"] = entry.summary;
-      object["patterns"] = pattern_names(entry);
-      object["streaming"] = entry.streaming;
-      object["backends"] = entry.backends;
-      object["options"] = Json::array();
-      for (const FieldInfo& field : entry.fields) object["options"].push_back(describe(field));
-      print_json(object);
-      continue;
-    }
-    std::string text = entry.name + ": " + entry.summary + "\n  patterns: " + report::join(pattern_names(entry), ", ") +
-                       "\n  streaming: " + (entry.streaming ? "yes" : "no") +
-                       "\n  backends: " + report::join(entry.backends, ", ") + "\n";
-    report::Table table;
-    table.columns = {{"option"}, {"default"}, {"values"}, {"meaning"}};
-    for (const FieldInfo& field : entry.fields)
-      table.rows.push_back({field.name, longspan::to_string(field.default_value), allowed_values(field), field.help});
-    if (!table.rows.empty()) text += report::indent(report::to_text(table), 2);
-    print_text(text + "\n");
-  }
-}
-
-}  // namespace
-
 Action set_up_inspect(CLI::App& app, const CommonOptions& common) {
-  auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "attentions")->required()->check(CLI::IsMember({"attentions"}));
-  return [what, &common] { inspect_attentions(common.json); };
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App*, Action>> subjects;
+  const auto add = [&](const char* name, const char* summary, Action (*set_up)(CLI::App&, const CommonOptions&)) {
+    CLI::App* subject = app.add_subcommand(name, summary)->fallthrough();  // common flags are the parent's
+    subjects.emplace_back(subject, set_up(*subject, common));
+  };
+  add("attentions", "the registry: patterns, backends, options with defaults and ranges", set_up_inspect_attentions);
+  add("lavo", "what the memory of a trained model does with a text", set_up_inspect_lavo);
+  return [subjects] {
+    for (const auto& [subject, action] : subjects)
+      if (*subject) return action();
+    throw InternalError("inspect without a subject");
+  };
 }
 
 }  // namespace longspan::tool

@@ -20,14 +20,29 @@ spdlog::logger& logger() {
   return *instance;
 }
 
+void append_escaped(std::string& out, unsigned char byte) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  out += "\\x";
+  out += {kDigits[byte >> 4], kDigits[byte & 15]};
+}
+
+/// One line that a terminal shows and does not obey: line breaks and runs of blanks are one blank, other control
+/// characters (of a file's name, say) stand as \xNN. In UTF-8 those beyond ASCII are C2 80 to C2 9F.
 std::string one_line(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    const bool blank = std::isspace(static_cast<unsigned char>(c)) != 0;
-    if (!blank)
-      out += c;
-    else if (!out.empty() && out.back() != ' ')
-      out += ' ';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (std::isspace(byte)) {
+      if (!out.empty() && out.back() != ' ') out += ' ';
+    } else if (std::iscntrl(byte)) {
+      append_escaped(out, byte);
+    } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {
+      append_escaped(out, next);
+      ++i;
+    } else {
+      out += text[i];
+    }
   }
   while (!out.empty() && out.back() == ' ') out.pop_back();
   return out;

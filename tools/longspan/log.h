@@ -5,7 +5,7 @@
 
 namespace longspan::tool {
 
-/// "longspan: <line>". Line breaks inside become spaces: one event, one line.
+/// "longspan: <line>". Line breaks inside become spaces, other control characters \xNN: one event, one line.
 void log_info(const std::string& line);
 void log_error(const std::string& line);
 

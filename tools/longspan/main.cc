@@ -2,17 +2,19 @@
 #include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "allocator.h"
+#include "backend_lines.h"
 #include "command.h"
 #include "errors.h"
 #include "interrupt.h"
 #include "log.h"
 #include "longspan/base/check.h"
 #include "longspan/base/fields.h"
+#include "output.h"
 
 namespace longspan::tool {
 
@@ -23,7 +25,8 @@ const std::vector<Subcommand>& subcommands() {
       {"eval", "bits per byte of a model on the same target bytes with more or less context", set_up_eval},
       {"generate", "continue a prompt", set_up_generate},
       {"bench", "time an attention, alternating with a peer", set_up_bench},
-      {"inspect", "what there is: attentions and their options", set_up_inspect},
+      {"inspect", "the attentions and their options; what a model's memory does with a text", set_up_inspect},
+      {"ablations", "train and compare variants of LAVO with one part changed in each", set_up_ablations},
       {"demo", "train and compare three small models on novels; write a report", set_up_demo},
   };
   return table;
@@ -42,6 +45,7 @@ void add_common_flags(CLI::App& app, CommonOptions& common) {
   group(app.add_option("--device", common.device, "device: cpu")->check(CLI::IsMember({"cpu"})));
   group(app.add_flag("--json", common.json, "results as JSON Lines on stdout"));
   group(app.add_flag("--quiet", common.quiet, "no progress on stderr"));
+  group(app.add_flag("--verbose", common.verbose, "which form of each operator ran and why, on stderr, once each"));
 }
 
 /// The parser that was reading when parsing failed: the chosen subcommand, or the program itself.
@@ -59,8 +63,8 @@ std::string unknown_argument(const CLI::App& app) {
   const std::string wrong = left.front().substr(0, left.front().find('='));
   const bool flag = wrong.rfind("-", 0) == 0;
   std::vector<std::string> known;
-  for (const CLI::Option* option : inner.get_options())
-    if (flag)
+  for (const CLI::App* at = &inner; flag && at != nullptr; at = at->get_parent())
+    for (const CLI::Option* option : at->get_options())
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   if (!flag)
     for (const CLI::App* sub : inner.get_subcommands([](const CLI::App*) { return true; }))
@@ -71,7 +75,10 @@ std::string unknown_argument(const CLI::App& app) {
                              : expects_subcommand ? "unknown subcommand '"
                                                   : "unexpected argument '",
                              wrong, "'");
-  if (const std::string near = nearest_name(wrong, known); !near.empty()) line += "; did you mean '" + near + "'?";
+  if (const std::string near = nearest_name(wrong, known); !near.empty())
+    line += "; did you mean '" + near + "'?";
+  else if (expects_subcommand)
+    for (const std::string& name : known) line += (name == known.front() ? "; known: " : " ") + name;
   return line;
 }
 
@@ -100,12 +107,16 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
-    return app.exit(done);
+    std::ostringstream text;
+    const int status = app.exit(done, text, text);
+    print_text(text.str());
+    return status;
   } catch (const CLI::ParseError& error) {
     return report_usage_error(app, error);
   }
   if (common.threads > 0) at::set_num_threads(common.threads);
   catch_interrupts();
+  if (common.verbose) log_backends();
   for (const auto& [sub, action] : actions)
     if (*sub) return run_guarded(action);
   return exit_wrong_input;

@@ -61,8 +61,22 @@ void OperatorRun::operator()() {
                         /*allow_unused=*/true);
 }
 
+namespace {
+
+/// Of one row through every projection: their weights are the parameters called "<projection>.weight".
+double projection_flops(const nn::Attention& attention) {
+  double flops = 0;
+  for (const auto& parameter : attention.named_parameters())
+    if (parameter.key().ends_with(".weight")) flops += 2 * static_cast<double>(parameter.value().numel());
+  return flops;
+}
+
+}  // namespace
+
 double operations(const nn::Attention& attention, const OperatorShape& shape, Pass pass) {
-  const double forward = static_cast<double>(shape.batch) * attention.cost(shape.length, shape.length).flops;
+  double forward = attention.cost(shape.length, shape.length).flops;
+  if (shape.layer) forward += static_cast<double>(shape.length) * projection_flops(attention);
+  forward *= static_cast<double>(shape.batch);
   return pass == Pass::forward ? forward : 3 * forward;
 }
 

@@ -44,8 +44,9 @@ class OperatorRun {
   at::Tensor gradient_;
 };
 
-/// Operations of one call, by the attention's cost model: once for forward; three times that for forward_backward (a
-/// backward pass is two forward passes' worth of products; what a kernel recomputes is not counted as work done).
+/// Operations of one call, by the attention's cost model and, for a layer, its projections: once for forward; three
+/// times that for forward_backward (a backward pass is two forward passes' worth of products; what a kernel recomputes
+/// is not counted as work done).
 double operations(const nn::Attention& attention, const OperatorShape& shape, Pass pass);
 
 /// The machine's own rate: median GFLOP/s of a 2048 x 2048 matrix product in `dtype` with the threads in force.

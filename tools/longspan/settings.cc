@@ -14,6 +14,13 @@ std::pair<std::string, std::string> split_assignment(const std::string& assignme
   return {assignment.substr(0, at), assignment.substr(at + 1)};
 }
 
+/// Numbers stay text, which the table of the field converts: an error then shows what was written.
+Json value_of(const std::string& path, const std::string& text) {
+  if (!Json::accept(text)) return text;
+  Json value = parse_json(text, "--set " + path);  // strict, where accept() is not
+  return value.is_number() ? Json(text) : value;
+}
+
 }  // namespace
 
 FieldValues parse_settings(const std::vector<std::string>& assignments) {
@@ -27,8 +34,7 @@ FieldValues parse_settings(const std::vector<std::string>& assignments) {
 
 void apply_setting(Json& config, const std::string& assignment) {
   const auto [path, text] = split_assignment(assignment);
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) value = text;
+  Json value = value_of(path, text);
   Json* at = &config;
   std::size_t begin = 0;
   while (true) {

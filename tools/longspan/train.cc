@@ -12,6 +12,7 @@
 #include "longspan/base/check.h"
 #include "longspan/data/dataset.h"
 #include "longspan/io/atomic_file.h"
+#include "longspan/io/folder_lock.h"
 #include "longspan/report/format.h"
 #include "output.h"
 #include "run_config.h"
@@ -27,22 +28,23 @@ struct Options {
   bool resume = false;
 };
 
-/// Whether there is more than what a killed run leaves before its first checkpoint.
+/// Whether there is more than our lock and what a killed run leaves before its first checkpoint.
 bool is_taken(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (!fs::exists(folder, error)) return false;
-  if (!fs::is_directory(folder, error)) return true;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (!is_unfinished(entry->path().filename().string())) return true;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name != FolderLock::kLockFile && !is_unfinished(name)) return true;
+  }
   return false;  // one that cannot be read: writing says what is wrong
 }
 
 void train(Options options, const CommonOptions& common) {
   LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
+  LONGSPAN_CHECK(!options.resume || train::is_resumable(options.out), "--resume: there is no run to go on with in '",
+                 options.out, "' (no training.safetensors)");
+  const FolderLock lock(options.out);
   if (options.resume) {
-    LONGSPAN_CHECK(train::is_resumable(options.out), "--resume: there is no run to go on with in '", options.out,
-                   "' (no training.safetensors)");
     options.config.base = train::saved_configuration(options.out);
   } else {
     LONGSPAN_CHECK(!is_taken(options.out), "--out: '", options.out,
@@ -88,8 +90,10 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
   app.add_option("--out", options->out, "folder of the model")->required();
   app.add_option("--config", options->config.file, "JSON file with \"model\" and \"train\"");
   app.add_option("--attention", options->config.attention, "name of the attention (default: lavo)");
-  app.add_option("--set", options->config.settings,
-                 "path.to.field=value, such as train.steps=300 or model.attention_options.r=32 (may be repeated)");
+  app.add_option(
+      "--set", options->config.settings,
+      "path.to.field=value, such as train.steps=300 or model.attention_options.r=32 (may be repeated; the last one "
+      "of a field counts)");
   app.add_flag("--resume", options->resume, "go on from the checkpoint in --out");
   return [options, &common] { train(*options, common); };
 }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "longspan/base/check.h"
+#include "longspan/io/folder_lock.h"
 #include "longspan/models/generate.h"
 #include "longspan/nn/registry.h"
 #include "longspan/report/format.h"
@@ -67,6 +68,7 @@ std::shared_ptr<models::LanguageModel> train_contender(const DemoPlan& plan, con
   result.parameters = model->parameter_count();
   TrainDisplay display({options.steps, 1.0, false, common.quiet, title(plan, "train", contender, seed)});
   CurveObserver observer(display, options.steps, result);
+  const FolderLock lock(folder);  // also against a `longspan train --resume` there
   const bool done = trainer.run(observer, folder, &dataset.tokenizer());
   display.finish();
   if (!done) throw Interrupted();
@@ -107,7 +109,6 @@ void evaluate_contender(const DemoPlan& plan, const Contender& contender, int64_
     quality.length = length;
     quality.blocks = measured.blocks;
     quality.bits_per_byte = measured.bits_per_byte;
-    quality.us_per_token = measured.us_per_token;
     for (std::size_t i = 0; i < measured.block_offsets.size(); ++i)
       quality.by_block[measured.block_offsets[i]] = measured.block_bits[i];
     results.qualities.push_back(std::move(quality));
@@ -146,7 +147,7 @@ void measure_speed(const DemoPlan& plan, const CommonOptions& common, DemoResult
     }
     const auto timings = time_alternating(turns);
     for (std::size_t i = 0; i < names.size(); ++i)
-      out.push_back({names[i], length, 1e6 * timings[i].seconds / static_cast<double>(length), timings[i].spread});
+      out.push_back({names[i], length, 1e6 * timings[i].seconds / static_cast<double>(length)});
     progress.update(++done);
   };
   for (const int64_t length : plan.training_speed_lengths)

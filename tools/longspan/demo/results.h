@@ -24,7 +24,7 @@ struct TrainingResult {
 struct QualityResult {
   std::string attention;
   int64_t seed = 0, length = 0, blocks = 0;
-  double bits_per_byte = 0, us_per_token = 0;
+  double bits_per_byte = 0;
   std::map<int64_t, double> by_block;  ///< target offset -> bits per byte
 };
 
@@ -39,7 +39,7 @@ struct AblationResult {
 struct SpeedResult {
   std::string attention;
   int64_t length = 0;
-  double us_per_token = 0, spread = 0;
+  double us_per_token = 0;
 };
 
 struct DemoResults {

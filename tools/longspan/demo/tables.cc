@@ -1,14 +1,7 @@
-#include "longspan/base/check.h"
 #include "longspan/report/format.h"
 #include "page.h"
 
 namespace longspan::tool {
-
-namespace {
-
-std::string signed_change(double value) { return str_cat(value >= 0 ? "+" : "", report::fixed(value, 4)); }
-
-}  // namespace
 
 report::Table quality_table(const DemoPlan& plan, const DemoResults& results) {
   report::Table table;
@@ -21,8 +14,7 @@ report::Table quality_table(const DemoPlan& plan, const DemoResults& results) {
       std::string text = cell ? report::fixed(cell->mean, 3) : "-";
       if (cell && cell->seeds > 1)
         text += " (" + report::fixed(cell->lowest, 3) + " to " + report::fixed(cell->highest, 3) + ")";
-      if (cell && cell->blocks != plan.blocks)
-        text += " on " + std::to_string(cell->blocks) + " blocks";
+      if (cell && cell->blocks != plan.blocks) text += " on " + std::to_string(cell->blocks) + " blocks";
       row.push_back(text);
     }
     table.rows.push_back(row);
@@ -56,7 +48,7 @@ report::Table memory_table(const DemoPlan& plan, const DemoResults& results) {
     std::vector<std::string> row = {meaning};
     for (const int64_t length : plan.ablation_lengths) {
       const auto effect = ablation_effect(results, way, length);
-      row.push_back(effect ? signed_change(*effect) : "-");
+      row.push_back(effect ? report::signed_fixed(*effect, 4) : "-");
     }
     table.rows.push_back(row);
   }

@@ -1,0 +1,47 @@
+"""longspan ablations in miniature: every row, and what it refuses."""
+
+import json
+
+import harness
+
+TINY = ["--steps", "2", "--blocks", "2", "--set", "model.layers=1", "--set", "model.width=16", "--set", "model.heads=2", "--set",
+        "model.feed_forward=16", "--set", "model.attention_options.r=4", "--set", "model.attention_options.w=4", "--set",
+        "train.length=64", "--set", "train.batch=2", "--set", "train.warmup=1", "--threads", "1"]
+
+
+class AblationsTest(harness.ProgramTest):
+    def test_a_row_for_each_variant(self):
+        rows = self.json_lines("ablations", "--out", "out", "--quiet", *TINY)
+        names = [r["name"] for r in rows]
+        self.assertEqual(names[0], "full")
+        self.assertEqual(len(set(names)), len(names))
+        self.assertLessEqual({"without EPE", "without EPE and CD", "without CD", "local branch alone", "memory alone", "memory of past windows",
+                              "history block_causal", "learned score scale", "basis cayley", "r = d, basis free"}, set(names))
+        by_name = dict(zip(names, rows))
+        self.assertEqual(by_name["full"]["options"], {})
+        self.assertEqual(by_name["full"]["difference"], 0)
+        self.assertIsNone(by_name["local branch alone"]["memory_effect"])
+        self.assertNotEqual(by_name["memory alone"]["memory_effect"], 0)
+        for row in rows[1:]:
+            self.assertEqual(row["difference"], row["bits_per_byte"] - rows[0]["bits_per_byte"])
+            self.assertTrue(0 < row["bits_per_byte"] < 9 and row["parameters"] > 0 and row["tokens_per_second"] > 0)
+        self.assertTrue(any(row["options"].get("r") == 8 for row in rows), "as many slots as the head is wide")
+        with open(self.path("out/ablations.json")) as file:
+            self.assertEqual(json.load(file), rows)
+
+    def test_seeds_and_a_text_of_ones_own(self):
+        self.write("mine.txt", harness.text(30000, 7))
+        out = self.succeed("ablations", "--out", "out", "--text", "mine.txt", "--seeds", "2", "--quiet", *TINY).stdout.decode()
+        for part in ["mean over 2 seeds", "lowest to highest", "full", "without EPE and CD"]:
+            self.assertIn(part, out)
+
+    def test_wrong_input(self):
+        self.write("short.txt", b"abc")
+        self.refuse("ablations", "--text", "short.txt", "--quiet", containing=["ablations: 'short.txt' has 3 bytes, at least 20480"])
+        self.refuse("ablations", "--set", "model.attention=local", "--quiet", containing=["model.attention must be lavo, got local"])
+        self.refuse("ablations", "--set", "train.step=3", "--quiet", containing=["did you mean 'steps'?"])
+        self.refuse("ablations", "--steps", "0", "--quiet", containing=["--steps"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,183 @@
+// longspan ablations: small models of LAVO with one part changed in each, trained and measured alike.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "ablations/generated_text.h"
+#include "ablations/results.h"
+#include "attention_of.h"
+#include "command.h"
+#include "interrupt.h"
+#include "longspan/base/check.h"
+#include "longspan/data/dataset.h"
+#include "longspan/io/atomic_file.h"
+#include "longspan/io/folder_lock.h"
+#include "longspan/report/format.h"
+#include "longspan/train/evaluate.h"
+#include "longspan/train/train.h"
+#include "output.h"
+#include "own_text.h"
+#include "prepare_progress.h"
+#include "run_config.h"
+
+namespace longspan::tool {
+
+namespace {
+
+struct Options {
+  std::string out = "ablations", text;
+  std::vector<std::string> settings;
+  int64_t steps = 0, seeds = 1, blocks = 16;
+};
+
+constexpr int64_t kContext = 1024;
+constexpr int64_t kGeneratedBytes = 800'000;
+
+/// Two layers of width 64 with two heads, half as many slots as the heads are wide.
+Json small_configuration() {
+  return {{"model",
+           {{"attention", "lavo"},
+            {"attention_options", {{"r", 16}, {"w", 16}}},
+            {"layers", 2},
+            {"width", 64},
+            {"heads", 2},
+            {"feed_forward", 256}}},
+          {"train", {{"steps", 300}, {"batch", 4}, {"length", 512}, {"warmup", 30}}}};
+}
+
+RunConfig configuration(const Options& options) {
+  RunConfigSources sources;
+  sources.base = small_configuration();
+  sources.settings = options.settings;
+  if (options.steps > 0) sources.settings.push_back(str_cat("train.steps=", options.steps));
+  RunConfig config = read_run_config(sources);
+  LONGSPAN_CHECK(config.model.attention == "lavo", "ablations: model.attention must be lavo, got ",
+                 config.model.attention);
+  models::validate(config.model);
+  return config;
+}
+
+models::ModelConfig variant(models::ModelConfig config, const AblationRow& row) {
+  for (const auto& [name, value] : row.options) config.attention_options[name] = value;
+  return config;
+}
+
+class StepsShown final : public train::TrainObserver {
+ public:
+  StepsShown(ProgressLine& line, int64_t before, std::string row)
+      : line_(line), before_(before), row_(std::move(row)) {}
+  void on_step(const train::StepResult& step) override {
+    tokens_ += step.tokens;
+    seconds_ += step.seconds;
+    line_.update(before_ + step.step, row_);
+  }
+  bool should_stop() override { return interrupt_requested(); }
+  double tokens_per_second() const { return static_cast<double>(tokens_) / seconds_; }
+
+ private:
+  ProgressLine& line_;
+  int64_t before_, tokens_ = 0;
+  double seconds_ = 0;
+  std::string row_;
+};
+
+double held_out_bits(models::LanguageModel& model, const TokenFile& tokens, int64_t blocks, const std::string& way) {
+  train::EvaluateOptions options;
+  options.blocks = blocks;
+  if (!way.empty()) options.ablate_part = "memory";
+  options.ablate_way = way;
+  return train::ContextEvaluation(model, tokens, kContext, options)
+      .run(kContext, 0, [](int64_t, int64_t) { stop_if_interrupted(); })
+      .bits_per_byte;
+}
+
+bool has_memory(const models::LanguageModel& model) {
+  const auto offered = attention_of(model).ablations();
+  return std::find(offered.begin(), offered.end(), "memory=zero") != offered.end();
+}
+
+Dataset prepare(const Options& options, const CommonOptions& common) {
+  std::string text = options.text;
+  if (text.empty()) {
+    text = options.out + "/generated.txt";
+    AtomicFile file(text);
+    file.write(generated_text(kGeneratedBytes, 0));
+    file.commit();
+  }
+  const SplitText split = split_text(text, options.out + "/text");
+  DatasetOptions dataset;
+  dataset.inputs = {split.train};
+  dataset.held_out = {split.held_out};
+  dataset.output = options.out + "/data";
+  dataset.overwrite = true;
+  PrepareProgress progress(common.quiet);
+  write_dataset(dataset, progress);
+  return Dataset(dataset.output);
+}
+
+void run_ablations(const Options& options, const CommonOptions& common) {
+  LONGSPAN_CHECK(!common.dtype, "ablations: --dtype is not a choice here; --set train.autocast=bf16 or none is");
+  const RunConfig config = configuration(options);
+  if (!options.text.empty()) check_text("ablations", options.text, kLeastOwnText);
+  const auto rows = ablation_rows(config.model.width / config.model.heads);
+  for (const AblationRow& row : rows) models::validate(variant(config.model, row));
+  const FolderLock lock(options.out);
+  const Dataset dataset = prepare(options, common);
+
+  std::vector<AblationResult> results;
+  Json all = Json::array();
+  {
+    const auto models_to_train = static_cast<int64_t>(rows.size()) * options.seeds;
+    ProgressLine line("ablations, steps", models_to_train * config.train.steps, common.quiet);
+    int64_t trained = 0;
+    for (const AblationRow& row : rows) {
+      AblationResult result{row, {}};
+      for (int64_t seed = 0; seed < options.seeds; ++seed) {
+        train::TrainOptions train = config.train;
+        train.seed += seed + static_cast<int64_t>(common.seed.value_or(0));
+        auto model = train::make_model(variant(config.model, row), train.seed);
+        train::Trainer trainer(model, dataset.split("train"), nullptr, train);
+        StepsShown shown(line, trained++ * train.steps, row.name);
+        if (!trainer.run(shown)) throw Interrupted();
+        const TokenFile& test = dataset.split("test");
+        AblationRun run{train.seed,
+                        model->parameter_count(),
+                        held_out_bits(*model, test, options.blocks, ""),
+                        {},
+                        shown.tokens_per_second()};
+        if (has_memory(*model)) run.without_memory = held_out_bits(*model, test, options.blocks, "zero");
+        result.runs.push_back(run);
+      }
+      results.push_back(std::move(result));
+      all.push_back(to_json(results.back(), results.front()));
+      if (common.json) print_json(all.back());
+    }
+  }
+  save_json(options.out + "/ablations.json", all);
+  if (common.json) return;
+  std::string text = str_cat("Bits per byte on the held-out text with ", kContext, " tokens of context, after ",
+                             config.train.steps, " steps of ", config.train.batch * config.train.length, " tokens");
+  text += options.seeds > 1 ? str_cat(", mean over ", options.seeds, " seeds") : ", one seed";
+  text += "; \"memory to zero\": their change when the trained model's memory is set to zero\n\n";
+  print_text(text + report::to_text(ablation_table(results)));
+}
+
+}  // namespace
+
+Action set_up_ablations(CLI::App& app, const CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--out", options->out, "folder of the results (default: ablations)");
+  app.add_option("--text", options->text,
+                 "a text of your own, its last tenth held out (default: a generated one, whose far past helps)");
+  app.add_option("--steps", options->steps, "training steps of each model (default: 300)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--seeds", options->seeds, "models trained for each row (default: 1)")->check(CLI::Range(1, 100));
+  app.add_option("--blocks", options->blocks, "held-out blocks of 1,024 tokens (default: 16)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--set", options->settings,
+                 "path.to.field=value of every model, such as model.width=128 or train.length=256 (may be repeated)");
+  return [options, &common] { run_ablations(*options, common); };
+}
+
+}  // namespace longspan::tool
