@@ -48,7 +48,7 @@ TEST(TrainOptions, JsonRoundTripAndErrors) {
   EXPECT_EQ(error_of([&] { merge_json(back, parse_json(R"({"batch": 0})", "test")); }),
             "train: batch must be an integer from 1 to 1048576, got 0");
   EXPECT_EQ(error_of([&] { merge_json(back, parse_json(R"({"steps": 0})", "test")); }),
-            "train: steps must be an integer from 1 to 1e+12, got 0");
+            "train: steps must be an integer from 1 to 1000000000000, got 0");
   merge_json(back, parse_json(R"({"seed": 9007199254740992})", "test"));
   EXPECT_EQ(back.seed, int64_t{1} << 53);
   EXPECT_NE(error_of([&] { merge_json(back, parse_json(R"({"seed": 9007199254740994})", "test")); }), "");
