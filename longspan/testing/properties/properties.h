@@ -42,17 +42,14 @@ struct PropertyResult {
 /// "prefix", "split", "padding", "isolation", "layout", "state", "threads", in that order:
 ///
 /// - prefix: causal outputs and their input gradients before t do not change by one bit when tokens from t on change
-/// (to NaN too, where `bitwise`),
-///   and the first t outputs of a longer input equal those of the short one; causal_cross: a query's output depends on
-///   no other query.
+///   (to NaN too, where `bitwise`), and the first t outputs of a longer input equal those of the short one;
+///   causal_cross: a query's output depends on no other query.
 /// - split: any cutting of a stream into extend() calls, parallel then token by token and the reverse, equals
-/// forward(); gradients
-///   through the cuts too.
+///   forward(); gradients through the cuts too.
 /// - padding: left, right and inner padding that holds NaN and infinity changes no valid output and no gradient;
-/// invalid
-///   outputs and gradients are 0; a row of padding alone and N = 0 give zeros.
+///   invalid outputs and gradients are 0; a row of padding alone and N = 0 give zeros.
 /// - isolation: a sequence alone, in a batch and in a pack gives the same outputs and gradients, whatever its mates
-/// hold.
+///   hold.
 /// - layout: strided and transposed inputs and incoming gradients give the same results.
 /// - state: a copy is untouched by what the original reads; rows can be reordered, repeated and stacked.
 /// - threads: 1 and 2 threads agree, and a rerun is bit-identical.

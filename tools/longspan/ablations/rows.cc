@@ -20,7 +20,8 @@ std::vector<AblationRow> ablation_rows(int64_t head_width) {
       {"scores / sqrt(d)", {{"score_scale", string("inv_sqrt_d")}}},
       {"learned score scale", {{"score_scale", string("learned")}}},
   };
-  for (const char* mode : {"frozen", "cayley", "householder", "soft", "free"}) rows.push_back({str_cat("basis ", mode), {{"basis_mode", string(mode)}}});
+  for (const char* mode : {"frozen", "cayley", "householder", "soft", "free"})
+    rows.push_back({str_cat("basis ", mode), {{"basis_mode", string(mode)}}});
   for (const char* mode : {"qr", "frozen", "cayley", "householder", "soft", "free"})
     rows.push_back({str_cat("r = d, basis ", mode), {{"r", head_width}, {"basis_mode", string(mode)}}});
   return rows;
