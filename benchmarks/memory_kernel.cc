@@ -14,10 +14,13 @@
 namespace longspan::benchmarks {
 namespace {
 
-template <class T>
+/// q and m lie in memory as S.
+template <class S>
 struct Inputs {
+  using T = Computed<S>;
   int64_t length, heads, width, slots;
-  std::vector<T> q, m, dout, out, basis, dq, dm, dbasis;
+  std::vector<S> q, m, dout, out, dq, dm;
+  std::vector<T> basis, dbasis;
   std::vector<double> closed, open, closed_out, open_out;
   int64_t count = 0, count_out = 0;
 
@@ -26,7 +29,7 @@ struct Inputs {
     std::normal_distribution<double> normal;
     for (auto* tensor : {&q, &m, &dout}) {
       tensor->resize(static_cast<std::size_t>(n * h * d));
-      for (T& value : *tensor) value = static_cast<T>(normal(random));
+      for (S& value : *tensor) value = static_cast<S>(static_cast<T>(normal(random)));
     }
     basis.resize(static_cast<std::size_t>(h * r * d));
     for (T& value : basis) value = static_cast<T>(normal(random) / std::sqrt(static_cast<double>(d)));
@@ -36,29 +39,29 @@ struct Inputs {
     open = closed_out = open_out = closed;
   }
   // [row, head, width], as a module's projections lie.
-  RowsView<T> view(std::vector<T>& tensor) { return {tensor.data(), 0, width, heads * width}; }
-  RowsView<const T> const_view(const std::vector<T>& tensor) { return {tensor.data(), 0, width, heads * width}; }
-  void set(kernels::MemoryParams<T>& p, bool causal) {
+  RowsView<S> view(std::vector<S>& tensor) { return {tensor.data(), 0, width, heads * width}; }
+  RowsView<const S> const_view(const std::vector<S>& tensor) { return {tensor.data(), 0, width, heads * width}; }
+  /// The operands, into a call that has its options.
+  void set(kernels::MemoryParams<S>& p) {
     p.sequences = 1;
     p.heads = heads;
     p.slots = slots;
     p.width = width;
-    p.causal = causal;
     p.queries.rows = p.sources.rows = length;
     p.q = const_view(q);
     p.m = const_view(m);
     p.basis = basis.data();
     p.basis_head_stride = slots * width;
   }
-  void forward(const Parallel& parallel, bool causal) {
-    kernels::MemoryForward<T> p;
-    set(p, causal);
+  void forward(const Parallel& parallel, kernels::MemoryForward<S> p) {
+    set(p);
     p.out = view(out);
     kernels::memory_forward(p, parallel);
   }
-  void backward(const Parallel& parallel, bool causal) {
-    kernels::MemoryBackward<T> p;
-    set(p, causal);
+  void backward(const Parallel& parallel, const kernels::MemoryParams<S>& options) {
+    kernels::MemoryBackward<S> p;
+    static_cast<kernels::MemoryParams<S>&>(p) = options;
+    set(p);
     p.dout = const_view(dout);
     p.dq = view(dq);
     p.dm = view(dm);
@@ -66,11 +69,11 @@ struct Inputs {
     kernels::memory_backward(p, parallel);
   }
   void step(const Parallel& parallel) {
-    kernels::MemoryForward<T> p;
-    set(p, true);
+    kernels::MemoryForward<S> p;
+    set(p);
     p.out = view(out);
-    p.state = {closed.data(), open.data(), &count};
-    p.state_out = {closed_out.data(), open_out.data(), &count_out};
+    p.state = {closed.data(), open.data(), &count, nullptr};
+    p.state_out = {closed_out.data(), open_out.data(), &count_out, nullptr};
     kernels::memory_forward(p, parallel);
     std::swap(closed, closed_out);
     std::swap(open, open_out);
@@ -80,21 +83,22 @@ struct Inputs {
 
 // Arguments: length, heads, width, slots, threads. One thread is timed by processor time, so that other programs on the
 // machine do not count; several by the clock.
-template <class T>
-void run(benchmark::State& state, bool backward, bool causal) {
-  Inputs<T> inputs(state.range(0), state.range(1), state.range(2), state.range(3));
+template <class S>
+void run(benchmark::State& state, bool backward, const kernels::MemoryForward<S>& options) {
+  using T = Computed<S>;
+  Inputs<S> inputs(state.range(0), state.range(1), state.range(2), state.range(3));
   const ThreadPool pool(static_cast<int>(state.range(4)));
-  inputs.forward(pool, causal);
+  inputs.forward(pool, options);
   for (auto _ : state) {
     if (backward)
-      inputs.backward(pool, causal);
+      inputs.backward(pool, options);
     else
-      inputs.forward(pool, causal);
+      inputs.forward(pool, options);
   }
   static const double peak = sizeof(T) == sizeof(float) ? peak_float() : peak_double();
   const double product =
       static_cast<double>(inputs.length * inputs.heads) * static_cast<double>(inputs.slots * inputs.width);
-  const double flops = (causal ? 6.0 : 4.0) * (backward ? 2.0 : 1.0) * product;
+  const double flops = (options.causal ? 6.0 : 4.0) * (backward ? 2.0 : 1.0) * product;
   state.SetLabel(simd::active_target());
   state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
   state.counters["of_peak"] = benchmark::Counter(flops / (peak * static_cast<double>(state.range(4))),
@@ -102,12 +106,49 @@ void run(benchmark::State& state, bool backward, bool causal) {
   state.counters["peak_GFLOP/s"] = peak * 1e-9;
 }
 
-void forward_float32(benchmark::State& state) { run<float>(state, false, true); }
-void backward_float32(benchmark::State& state) { run<float>(state, true, true); }
-void full_forward_float32(benchmark::State& state) { run<float>(state, false, false); }
-void full_backward_float32(benchmark::State& state) { run<float>(state, true, false); }
-void forward_float64(benchmark::State& state) { run<double>(state, false, true); }
-void backward_float64(benchmark::State& state) { run<double>(state, true, true); }
+template <class S>
+kernels::MemoryForward<S> full() {
+  kernels::MemoryForward<S> options;
+  options.causal = false;
+  return options;
+}
+template <class S>
+kernels::MemoryForward<S> accumulated(kernels::Accumulator accumulator) {
+  kernels::MemoryForward<S> options;
+  options.accumulator = accumulator;
+  return options;
+}
+template <class S>
+kernels::MemoryForward<S> windowed() {
+  kernels::MemoryForward<S> options;
+  options.window = 64;
+  return options;
+}
+template <class S>
+kernels::MemoryForward<S> dropping() {
+  kernels::MemoryForward<S> options;
+  options.dropout = {0.1, 1};
+  return options;
+}
+
+void forward_float32(benchmark::State& state) { run<float>(state, false, {}); }
+void backward_float32(benchmark::State& state) { run<float>(state, true, {}); }
+void full_forward_float32(benchmark::State& state) { run<float>(state, false, full<float>()); }
+void full_backward_float32(benchmark::State& state) { run<float>(state, true, full<float>()); }
+void window_forward_float32(benchmark::State& state) { run<float>(state, false, windowed<float>()); }
+void window_backward_float32(benchmark::State& state) { run<float>(state, true, windowed<float>()); }
+void dropout_forward_float32(benchmark::State& state) { run<float>(state, false, dropping<float>()); }
+void dropout_backward_float32(benchmark::State& state) { run<float>(state, true, dropping<float>()); }
+void forward_in_float32_sums(benchmark::State& state) {
+  run<float>(state, false, accumulated<float>(kernels::Accumulator::float32));
+}
+void forward_in_compensated_sums(benchmark::State& state) {
+  run<float>(state, false, accumulated<float>(kernels::Accumulator::float32_compensated));
+}
+void forward_bfloat16(benchmark::State& state) { run<BFloat16>(state, false, {}); }
+void backward_bfloat16(benchmark::State& state) { run<BFloat16>(state, true, {}); }
+void forward_float64(benchmark::State& state) { run<double>(state, false, {}); }
+void backward_float64(benchmark::State& state) { run<double>(state, true, {}); }
 
 // One token of a stream at a time.
 void step_float32(benchmark::State& state) {
@@ -144,6 +185,14 @@ BENCHMARK(backward_float32)->Apply(one_thread);
 BENCHMARK(backward_float32)->Apply(two_threads);
 BENCHMARK(full_forward_float32)->Args({4096, 8, 64, 64, 1});
 BENCHMARK(full_backward_float32)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(window_forward_float32)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(window_backward_float32)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(dropout_forward_float32)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(dropout_backward_float32)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(forward_in_float32_sums)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(forward_in_compensated_sums)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(forward_bfloat16)->Args({4096, 8, 64, 64, 1});
+BENCHMARK(backward_bfloat16)->Args({4096, 8, 64, 64, 1});
 BENCHMARK(forward_float64)->Args({4096, 8, 64, 64, 1});
 BENCHMARK(backward_float64)->Args({4096, 8, 64, 64, 1});
 BENCHMARK(step_float32)->ArgNames({"heads", "d", "r"})->Args({8, 64, 64})->Args({4, 32, 32});

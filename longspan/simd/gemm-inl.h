@@ -123,6 +123,9 @@ HWY_INLINE void MultiplyColumns(int64_t rows, int64_t inner, const T* x, int64_t
                                      out_stride, addend, last, next);
     }
   };
+  // Rows a multiple of 4096 bytes apart share one set of the first-level cache, which holds 8 lines or a few more.
+  if constexpr ((kBlockRows<kVectors>) > 8)
+    if (x_stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0) blocks_of(std::integral_constant<int, 8>());
   blocks_of(std::integral_constant<int, kBlockRows<kVectors>>());
   if constexpr ((kBlockRows<kVectors>) > 4) blocks_of(std::integral_constant<int, 4>());
   blocks_of(std::integral_constant<int, 1>());

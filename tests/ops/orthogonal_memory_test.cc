@@ -236,9 +236,11 @@ TEST(OrthogonalMemoryExtend, CutsChangeNoBit) {
   for (const char* accumulator : kAccumulators)
     for (const int64_t window : {0, 30}) variants.push_back({.window = window, .accumulator = accumulator});
   variants.push_back({.window = 300, .dropout = 0.5, .dropout_seed = at::scalar_tensor(3, at::kLong)});
-  for (std::size_t i = 0; i < 2 * variants.size(); ++i) {
-    const OrthogonalMemoryOptions& options = variants[i / 2];
-    const auto dtype = i % 2 ? at::kFloat : at::kDouble;
+  constexpr at::ScalarType kDtypes[] = {at::kFloat, at::kDouble, at::kBFloat16};
+  for (std::size_t i = 0; i < 3 * variants.size(); ++i) {
+    const OrthogonalMemoryOptions& options = variants[i / 3];
+    const auto dtype = kDtypes[i % 3];
+    SCOPED_TRACE(::testing::Message() << dtype << " " << options.accumulator << " window " << options.window);
     const at::Tensor q = randn({2, 2, 530, 9}, dtype), m = randn({2, 2, 530, 9}, dtype);
     const at::Tensor basis = random_basis(2, 5, 9).to(dtype);
     const at::Tensor whole = orthogonal_memory(q, m, basis, "causal", options);
@@ -256,7 +258,9 @@ TEST(OrthogonalMemoryExtend, CutsChangeNoBit) {
       EXPECT_TRUE(same_bits(at::cat(parts, 2), whole)) << "first cut " << cuts[0];
       EXPECT_TRUE(same_bits(state.closed, at_once.closed));
       EXPECT_TRUE(same_bits(state.open, at_once.open));
-      if (options.window > 0) EXPECT_TRUE(same_bits(*state.visible, *at_once.visible));
+      if (options.window > 0) {
+        EXPECT_TRUE(same_bits(*state.visible, *at_once.visible));
+      }
       EXPECT_TRUE(state.count.equal(at::full({2}, 530, at::kLong)));
     }
   }

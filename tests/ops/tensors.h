@@ -46,7 +46,10 @@ inline ::testing::AssertionResult near(const at::Tensor& actual, const at::Tenso
 
 inline ::testing::AssertionResult same_bits(const at::Tensor& actual, const at::Tensor& expected) {
   if (actual.sizes() != expected.sizes()) return ::testing::AssertionFailure() << "sizes differ";
-  const at::Tensor a = actual.detach().contiguous(), e = expected.detach().contiguous();
+  if (actual.scalar_type() != expected.scalar_type()) return ::testing::AssertionFailure() << "dtypes differ";
+  // Every bfloat16 is a float32.
+  const auto dtype = actual.scalar_type() == at::kBFloat16 ? at::kFloat : actual.scalar_type();
+  const at::Tensor a = actual.detach().to(dtype).contiguous(), e = expected.detach().to(dtype).contiguous();
   const auto result = a.scalar_type() == at::kFloat
                           ? testing::same_bits(a.const_data_ptr<float>(), e.const_data_ptr<float>(), a.numel())
                           : testing::same_bits(a.const_data_ptr<double>(), e.const_data_ptr<double>(), a.numel());

@@ -6,11 +6,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "longspan/kernels/memory/accumulator.h"
 #include "longspan/kernels/memory/backward.h"
 #include "longspan/kernels/memory/read-inl.h"
 #include "longspan/kernels/memory/rows-inl.h"
 #include "longspan/kernels/memory/scan-inl.h"
-#include "longspan/kernels/memory/sum.h"
 #include "longspan/simd/gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,8 +1,8 @@
 // The forward call: which rows are read by which task, and the sums between them.
+#include "longspan/kernels/memory/accumulator.h"
 #include "longspan/kernels/memory/forward.h"
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/kernels/memory/plan.h"
-#include "longspan/kernels/memory/sum.h"
 #include "longspan/kernels/memory/sums.h"
 #include "longspan/simd/target.h"
 

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/simd/tail-inl.h"

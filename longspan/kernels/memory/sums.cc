@@ -136,7 +136,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "longspan/base/aligned.h"
-#include "longspan/kernels/memory/sum.h"
+#include "longspan/kernels/memory/accumulator.h"
 
 namespace longspan::kernels::memory {
 
