@@ -101,9 +101,11 @@ def assert_same(actual, expected, exact):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name, backend, dynamic", [
+    *((name, backend, False) for name in MODELS for backend in BACKENDS),
+    *((name, "auto", True) for name in MODELS),
+    ("packed", "composed", True),  # the others take minutes of symbolic arithmetic
+])
 def test_compiled_graph_has_no_break(name, backend, dynamic):
     torch._dynamo.reset()
     make, inputs, _ = MODELS[name]
@@ -130,9 +132,11 @@ def test_inductor(name, backend):
 def test_export_runs_at_other_lengths(name, backend):
     make, inputs, lengths = MODELS[name]
     model = make(backend)
-    n = torch.export.Dim("n", min=9, max=4096)
+    n = torch.export.Dim("n", min=9 if backend == "auto" else 33, max=4096)  # composed: more than one block
     shapes = tuple(None if given is None else {d: n + more if more else n for d, more in given.items()}
                    for given in lengths)
-    program = torch.export.export(model, inputs(48), dynamic_shapes=shapes).module()
+    # What torch.matmul and views ask of sizes cannot be proved for all lengths, only asserted for each.
+    program = torch.export.export(model, inputs(48), dynamic_shapes=shapes,
+                                  prefer_deferred_runtime_asserts_over_guards=backend == "composed").module()
     for length in (48, 33, 200):
         assert_same(results(program, inputs(length)), results(model, inputs(length)), exact=backend == "auto")

@@ -88,6 +88,7 @@ BlockLayout::BlockLayout(const RowSequences& rows, const c10::SymInt& size) : ro
   // Every sequence wastes less than a block: the sum of ceil(length / size) is at most this.
   blocks_ = (rows_ + rows.count() * (size_ - 1)) / size_;
   index_ = numbers(blocks_, rows.index());
+  lengths_ = at::constant_pad_nd(rows.lengths(), {0, 1});
   const at::Tensor needed = (rows.lengths() + at::Scalar(size_ - 1)).floor_divide(at::Scalar(size_));
   first_of_sequence_ = at::constant_pad_nd(at::cumsum(needed, 0), {1, 0});
   place_ = places(rows.sequence(), rows.rank().view(-1));
@@ -112,15 +113,12 @@ at::Tensor BlockLayout::collect(const at::Tensor& x) const {
   return packed() ? flat.index_select(2, place_) : flat.narrow_symint(2, 0, rows_);
 }
 
-at::Tensor BlockLayout::occupied() const {
-  const c10::SymInt all = blocks_ * size_;
-  const at::Tensor flat = packed()
-                              ? at::zeros_symint({all}, index_.options().dtype(at::kBool)).index_fill(0, place_, true)
-                              : numbers(all, index_) < at::Scalar(rows_);
-  return flat.view_symint({blocks_, size_});
-}
-
 at::Tensor BlockLayout::origin() const { return (packed() ? index_ - first_ : index_) * at::Scalar(size_); }
+
+at::Tensor BlockLayout::sequence_rows() const {
+  if (packed()) return lengths_.index_select(0, sequence_);
+  return at::full_symint({blocks_}, at::Scalar(rows_), index_.options());
+}
 
 at::Tensor BlockLayout::begins() const { return index_ == first_; }
 

@@ -65,10 +65,10 @@ class BlockLayout {
   /// The places of rows of the same pack given by sequence and rank, [N']; only in a pack.
   at::Tensor places(const at::Tensor& sequence, const at::Tensor& rank) const;
 
-  /// Whether a row stands in a place, [blocks, size].
-  at::Tensor occupied() const;
   /// The position in its sequence of each block's first place, [blocks].
   at::Tensor origin() const;
+  /// Number of rows of each block's sequence, [blocks]; 0 for an unused block.
+  at::Tensor sequence_rows() const;
   /// The number of each block's sequence, [blocks]; only in a pack, where unused blocks at the end have the number S.
   const at::Tensor& sequence() const { return sequence_; }
   /// Whether a block is its sequence's first, [blocks]; only in a pack, like the next one.
@@ -84,6 +84,7 @@ class BlockLayout {
   at::Tensor index_;  // [blocks]
   // Of a pack.
   at::Tensor first_of_sequence_;  // [S + 1]: its first block
+  at::Tensor lengths_;            // [S + 1]: its number of rows; 0 behind the last one
   at::Tensor place_;              // [N]: block * size + place in the block
   at::Tensor sequence_, first_;   // [blocks]: the block's sequence, and that one's first block
 };

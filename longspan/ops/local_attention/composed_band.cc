@@ -81,8 +81,8 @@ class KeyAxis {
 
   /// Whether a place of a block's span holds a key of the block's sequence, [blocks, 1, span].
   at::Tensor has_key() const {
-    const at::Tensor own = layout_.occupied().view_symint({1, 1, blocks(), span_.block, 1});
-    return with_neighbours(own).view_symint({blocks(), 1, span_.size()});
+    const at::Tensor rank = layout_.origin().unsqueeze(1) + (arange(span_.size()) - at::Scalar(span_.left));
+    return (rank >= 0).logical_and(rank < layout_.sequence_rows().unsqueeze(1)).unsqueeze(1);
   }
 
   /// j - p of each query and key of a span, [block, span].
