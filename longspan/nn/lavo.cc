@@ -166,12 +166,13 @@ at::Tensor LavoAttention::memory_queries(const at::Tensor& q) const {
   return (q * log_scale_.exp().view({-1, 1, 1})).to(q.scalar_type());  // the scores are linear in q
 }
 
-at::Tensor LavoAttention::memory_features(const at::Tensor& features, bool packed) const {
+at::Tensor LavoAttention::memory_features(const at::Tensor& features, const std::optional<at::Tensor>& cu) const {
   if (memory_ablation_ != Ablation::swap) return features;
-  LONGSPAN_CHECK(!packed && features.size(0) >= 2,
-                 "lavo: the ablation memory=swap needs a batch of at least 2 without padding, got ",
-                 packed ? "a pack" : "a batch of " + std::to_string(features.size(0)));
-  return features.roll(1, 0);
+  const int64_t streams = cu ? cu->numel() - 1 : features.size(0);
+  const bool even = !cu || streams == 0 || cu->equal(uniform_cu(streams, (*cu)[streams].item<int64_t>() / streams));
+  LONGSPAN_CHECK(streams >= 2 && even, "lavo: the ablation memory=swap needs at least 2 streams of one length, got ",
+                 streams, even ? "" : " of different lengths");
+  return cu ? features.roll(features.size(2) / streams, 2) : features.roll(1, 0);
 }
 
 ops::OrthogonalMemoryOptions LavoAttention::memory_options(const std::optional<at::Tensor>& cu) const {
@@ -210,7 +211,8 @@ at::Tensor LavoAttention::attend_packed(const Operands& in, const Packed& packed
   if (parts_.memory) {
     ops::OrthogonalMemoryOptions options = memory_options(packed.cu);
     options.cu_seqlens_source = packed.source_cu;
-    global = ops::orthogonal_memory(memory_queries(in.q), memory_features(mixed.features, packed.cu.has_value()),
+    global = ops::orthogonal_memory(memory_queries(in.q),
+                                    memory_features(mixed.features, packed.source_cu ? packed.source_cu : packed.cu),
                                     basis_.rows(), causal() ? "causal" : "full", options);
   }
   return combine(mixed.output, global, {in.q.size(2), packed.cu}, in.q.scalar_type());

@@ -45,10 +45,10 @@ class LavoAttention final : public Attention {
   /// The penalty of a soft basis.
   at::Tensor auxiliary_loss() const override { return basis_.penalty(); }
 
-  /// memory: zero (F_global = 0), mean (every slot read with weight 1 / R), swap (each batch row reads the memory of
-  /// the row before it, the first that of the last; a dense batch of at least 2). local: zero (F_local = 0; the memory
-  /// still reads what local attention aggregates). head: the number of one head whose output is 0. none: as trained.
-  /// The state follows the ablation.
+  /// memory: zero (F_global = 0), mean (every slot read with weight 1 / R), swap (each stream reads the memory of
+  /// the one before it, the first that of the last; at least 2 streams of one length). local: zero (F_local = 0; the
+  /// memory still reads what local attention aggregates). head: the number of one head whose output is 0. none: as
+  /// trained. The state follows the ablation.
   std::vector<std::string> ablations() const override;
   void ablate(const std::string& part, const std::string& way) override;
 
@@ -113,7 +113,8 @@ class LavoAttention final : public Attention {
   Mixed mix_stream(State& next, const Operands& in, const State& state, const std::optional<at::Tensor>& cu) const;
 
   at::Tensor memory_queries(const at::Tensor& q) const;
-  at::Tensor memory_features(const at::Tensor& features, bool packed) const;
+  /// As the memory takes them: of the streams themselves, or under the ablation swap of the stream before each.
+  at::Tensor memory_features(const at::Tensor& features, const std::optional<at::Tensor>& cu) const;
   ops::OrthogonalMemoryOptions memory_options(const std::optional<at::Tensor>& cu) const;
   at::Tensor read_stream(State& next, const Operands& in, const Mixed& mixed, const State& state,
                          const std::optional<at::Tensor>& cu) const;

@@ -74,7 +74,7 @@ State LavoAttention::begin_self(int64_t batch) {
 State LavoAttention::begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) {
   const at::Tensor k = parts_.keys ? project_.keys(source) : at::Tensor();
   const at::Tensor v = parts_.values ? project_.values(source) : at::Tensor();
-  const at::Tensor features = memory_features(project_features(source, k, v), source_cu.has_value());
+  const at::Tensor features = memory_features(project_features(source, k, v), source_cu);
   // The mean of the projected rows is the projected mean.
   const auto dtype = options_.accumulator == O::Accumulator::float32 ? at::kFloat : at::kDouble;
   const at::Tensor mean = spread_heads(means(features, source_cu, dtype).to(at::kDouble), sizes().heads);
@@ -124,7 +124,7 @@ at::Tensor LavoAttention::read_late(State& next, const Operands& in, const at::T
 
 at::Tensor LavoAttention::read_stream(State& next, const Operands& in, const Mixed& mixed, const State& state,
                                       const std::optional<at::Tensor>& cu) const {
-  const at::Tensor features = memory_features(mixed.features, cu.has_value());
+  const at::Tensor features = memory_features(mixed.features, cu);
   if (bidirectional()) return read_late(next, in, features, state, *cu);
   const auto [out, sums] = ops::orthogonal_memory_extend(memory_queries(in.q), features, basis_.rows(),
                                                          sums_of(state, state.at("count")), memory_options(cu));
@@ -137,11 +137,12 @@ at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const
     const at::Tensor q = project_.queries(x);
     return project_.merge(combine({}, read_source(state, q, cu), {x.size(1), cu}, q.scalar_type()));
   }
-  if (parts_.local && !cu && (blockwise() || !is_even(state))) {
-    LONGSPAN_CHECK(memory_ablation_ != Ablation::swap,
-                   "lavo: the ablation memory=swap needs streams of one length and ",
-                   "history_attention = shared, got others");
-    return extend_packed(state, flatten_batch(x), uniform_cu(x.size(0), x.size(1))).view(x.sizes());
+  if (parts_.local) {
+    const bool even = is_even(state);
+    LONGSPAN_CHECK(even || memory_ablation_ != Ablation::swap,
+                   "lavo: the ablation memory=swap needs streams of one length, got a state of different ones");
+    if (!cu && (blockwise() || !even))
+      return extend_packed(state, flatten_batch(x), uniform_cu(x.size(0), x.size(1))).view(x.sizes());
   }
   State next = state;
   const at::Tensor count = state.at("count");

@@ -1,4 +1,6 @@
 // Every option of LAVO that changes its state, with every other.
+#include <utility>
+
 #include "longspan/base/rng.h"
 #include "support.h"
 
@@ -53,6 +55,36 @@ TEST(LavoStreams, AnyCutEqualsTheWhole) {
       }
       EXPECT_TRUE(close(at::cat(parts, 1), whole, layer_bound(*module, x, length))) << "pieces" << cuts;
     }
+  }
+}
+
+// Also where the streams are read as a pack, and where features are known only once their window is complete.
+TEST(LavoStreams, ReadTheMemoryOfTheOneBefore) {
+  const at::NoGradGuard no_grad;
+  for (const char* history : {"shared", "block_causal", "block_bidirectional"}) {
+    SCOPED_TRACE(history);
+    const auto module =
+        make("lavo", Pattern::causal_self, small_lavo({{"memory_update", "window"}, {"history_attention", history}}));
+    const at::Tensor x = normal({3, 17, 16}, 1), plain = module->forward(x);
+    module->ablate("memory", "swap");
+    const at::Tensor whole = module->forward(x);
+    const double bound = layer_bound(*module, x, 17);
+    EXPECT_GT((whole - plain).abs().max().item<double>(), 1e-3);
+    const at::Tensor pack = module->forward(x.reshape({1, 51, 16}), {.cu_seqlens = at::tensor({0, 17, 34, 51})});
+    EXPECT_TRUE(close(pack.view({3, 17, 16}), whole, bound));
+    State state = module->begin(3);
+    std::vector<at::Tensor> parts;
+    int64_t at = 0;
+    for (const int64_t size : {4, 1, 9, 3})
+      parts.push_back(module->extend(state, x.narrow(1, std::exchange(at, at + size), size)));
+    EXPECT_TRUE(close(at::cat(parts, 1), whole, bound));
+
+    const std::string rule = "lavo: the ablation memory=swap needs ";
+    expect_input_error([&] { module->forward(x.narrow(0, 0, 1), {.cu_seqlens = at::tensor({0, 5, 17})}); },
+                       rule + "at least 2 streams of one length, got 2 of different lengths");
+    State uneven = State::stack({state.select(at::tensor({0}, at::kLong)), module->begin(1)});
+    expect_input_error([&] { module->extend(uneven, x.narrow(0, 0, 2)); },
+                       rule + "streams of one length, got a state of different ones");
   }
 }
 

@@ -234,7 +234,7 @@ TEST(Lavo, AblationsChangeTheMemoryAlone) {
   const at::Tensor other = features.roll(1, 0), p = (at::matmul(q, basis.transpose(-1, -2)) * other).softmax(-1);
   EXPECT_TRUE(close(mean->attend(q, k, v), (window + at::matmul(p * other, basis)) * 0.5, kBound));
   expect_input_error([&] { mean->attend(q.narrow(0, 0, 1), k.narrow(0, 0, 1), v.narrow(0, 0, 1)); },
-                     "lavo: the ablation memory=swap needs a batch of at least 2 without padding, got a batch of 1");
+                     "lavo: the ablation memory=swap needs at least 2 streams of one length, got 1");
   mean->ablate("memory", "none");
   EXPECT_TRUE(mean->attend(q, k, v).equal(plain));
   expect_input_error(

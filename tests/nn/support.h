@@ -32,6 +32,12 @@ inline AttentionPtr make(const std::string& name, Pattern pattern, const FieldVa
   return module;
 }
 
+/// Options of a small LAVO, r = 4 and w = 3 where `options` does not say otherwise.
+inline FieldValues small_lavo(FieldValues options = {}) {
+  options.insert({{"r", int64_t{4}}, {"w", int64_t{3}}});
+  return options;
+}
+
 /// f(t, c) = sin(a t + b c + e), the inputs of the golden values, [rows, columns].
 inline at::Tensor waves(int64_t rows, int64_t columns, double a, double b, double e) {
   return (at::arange(rows, float64()).unsqueeze(1) * a + at::arange(columns, float64()) * b + e).sin();
