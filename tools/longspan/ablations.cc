@@ -85,6 +85,7 @@ class StepsShown final : public train::TrainObserver {
 double held_out_bits(models::LanguageModel& model, const TokenFile& tokens, int64_t blocks, const std::string& way) {
   train::EvaluateOptions options;
   options.blocks = blocks;
+  options.first_target = 0;  // one length alone is measured: the whole text serves
   if (!way.empty()) options.ablate_part = "memory";
   options.ablate_way = way;
   return train::ContextEvaluation(model, tokens, kContext, options)
