@@ -29,7 +29,8 @@ def test_other_dtypes(name, dtype):
                               test_utils=("test_schema", "test_faketensor"))
 
 
-@pytest.mark.parametrize("name, case", cases.every(FORWARD), ids=cases.label)
+# Without local_attention, which is the first result of local_attention_forward.
+@pytest.mark.parametrize("name, case", cases.every(FORWARD[1:]), ids=cases.label)
 def test_composed(name, case):
     case = case.with_grad().having(backend="composed")
     torch.library.opcheck(cases.operator(name), case.args, case.kwargs)
