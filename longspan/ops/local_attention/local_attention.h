@@ -16,7 +16,7 @@ struct LocalAttentionOptions {
   int64_t reach_right = 0;  ///< keys that it reads behind its own, 0 or more
   /// Of the scores; 1 / sqrt(D) unless given.
   std::optional<double> scale = std::nullopt;
-  /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU, ascending from 0 to N.
+  /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU or beside q, ascending from 0 to N.
   std::optional<at::Tensor> cu_seqlens = std::nullopt;
   /// Those of the keys, where they differ.
   std::optional<at::Tensor> cu_seqlens_k = std::nullopt;

@@ -15,7 +15,7 @@ namespace longspan::ops {
 struct OrthogonalMemoryOptions {
   /// Of the slot scores.
   double scale = 1;
-  /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU, ascending from 0 to N.
+  /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU or beside q, ascending from 0 to N.
   std::optional<at::Tensor> cu_seqlens = std::nullopt;
   /// Those of the sources of the full form, where they differ.
   std::optional<at::Tensor> cu_seqlens_source = std::nullopt;
