@@ -25,6 +25,11 @@ inline std::string_view dtype_name(const at::Tensor& t) { return c10::getDtypeNa
 
 inline bool is_16_bit(const at::Tensor& t) { return t.scalar_type() == at::kBFloat16 || t.scalar_type() == at::kHalf; }
 
+/// The dtype in which an operator computes, and that of its sums where no option says otherwise.
+inline at::ScalarType sum_dtype(const at::Tensor& q) {
+  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
 inline void check_same_device(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q,
                               const char* q_name = "q") {
   TORCH_CHECK_VALUE(t.device() == q.device(), op, ": ", name, ": expected device ", q.device(), " as ", q_name,

@@ -83,11 +83,6 @@ Shape<Int> check(const Inputs& x, const Options& o) {
   return s;
 }
 
-/// The dtype of the log-sum-exp, and of the sums of the composed forms.
-inline at::ScalarType sum_dtype(const at::Tensor& q) {
-  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-}
-
 inline at::ScalarType out_dtype(const at::Tensor& q, const Options& o) {
   return o.float32_out ? sum_dtype(q) : q.scalar_type();
 }

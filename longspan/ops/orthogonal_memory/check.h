@@ -31,11 +31,6 @@ inline Accumulator parse_accumulator(const char* op, std::string_view name) {
   return Accumulator::float32_compensated;
 }
 
-/// The dtype in which the operator computes, beside the sums of the accumulator.
-inline at::ScalarType sum_dtype(const at::Tensor& q) {
-  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-}
-
 template <class Int>
 struct Shape {
   Int batch, heads, feature_heads, queries, sources, width, slots;
