@@ -246,7 +246,7 @@ TEST(LocalAttention, ErrorsAreValueErrorsWithOneLine) {
   EXPECT_EQ(error(q.expand({1, 2, 2, 3}), {.reach_left = 1}),
             "local_attention: k: expected a number of heads Hk that divides H = 1, got [1, 2, 2, 3]");
   EXPECT_EQ(error(q, {.dropout = 1}), "local_attention: dropout: expected a probability in [0, 1), got 1");
-  EXPECT_EQ(error(q, {.dropout = 0.5}), "local_attention: dropout_seed: expected with a dropout of 0.5");
+  EXPECT_EQ(error(q, {.dropout = 0.5}), "local_attention: dropout_seed: expected with a dropout of 0.5, got none");
   EXPECT_EQ(error(q, {.dropout = 0.5, .dropout_seed = at::tensor({1, 2}, at::kLong)}),
             "local_attention: dropout_seed: expected no dimensions, got [2]");
   EXPECT_EQ(error(q, {.dropout = 0.5, .dropout_seed = at::scalar_tensor(1.0)}),
