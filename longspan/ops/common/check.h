@@ -78,8 +78,7 @@ void check_borders_shape(const char* op, const char* name, const at::Tensor& cu,
 /// Probability and seed of dropout; load_dropout() reads the seed.
 inline void check_dropout(const char* op, double dropout, const std::optional<at::Tensor>& seed, const at::Tensor& q) {
   TORCH_CHECK_VALUE(dropout >= 0 && dropout < 1, op, ": dropout: expected a probability in [0, 1), got ", dropout);
-  TORCH_CHECK_VALUE(seed || dropout == 0, op, ": dropout_seed: expected with a dropout of ", dropout,
-                    ", got none");
+  TORCH_CHECK_VALUE(seed || dropout == 0, op, ": dropout_seed: expected with a dropout of ", dropout, ", got none");
   if (!seed) return;
   check_dims(op, "dropout_seed", *seed, 0, "no dimensions");
   TORCH_CHECK_VALUE(seed->scalar_type() == at::kLong, op, ": dropout_seed: expected int64, got ", dtype_name(*seed));
