@@ -5,13 +5,13 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
-#include <c10/core/CPUAllocator.h>
 
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "longspan/ops/backend_log.h"
+#include "tests/ops/counting_allocator.h"
 #include "tests/ops/tensors.h"
 
 namespace longspan::ops {
@@ -180,23 +180,6 @@ TEST(LocalAttention, PackedSequencesAreIsolated) {
       torch::autograd::grad({(alone * dout).sum()}, {alone_inputs[0], alone_inputs[1], alone_inputs[2]});
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(packed[i].narrow(2, 11, 14), single[i])) << "gradient " << i;
 }
-
-class CountingAllocator final : public c10::Allocator {
- public:
-  CountingAllocator() : wrapped_(c10::GetCPUAllocator()) { c10::SetCPUAllocator(this, 1); }
-  ~CountingAllocator() override { c10::SetCPUAllocator(wrapped_, 1); }
-  c10::DataPtr allocate(size_t n) override {
-    bytes += static_cast<int64_t>(n);
-    return wrapped_->allocate(n);
-  }
-  c10::DeleterFnPtr raw_deleter() const override { return wrapped_->raw_deleter(); }
-  void copy_data(void* to, const void* from, std::size_t count) const override { wrapped_->copy_data(to, from, count); }
-
-  int64_t bytes = 0;
-
- private:
-  c10::Allocator* wrapped_;
-};
 
 // The kernel reads and writes bfloat16 as it lies in memory: nothing is allocated but the results.
 TEST(LocalAttention, BFloat16TakesTheKernelWithoutACopy) {
