@@ -131,7 +131,7 @@ void one_thread(benchmark::internal::Benchmark* bench) {
 void other_shapes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"n", "heads", "d", "w", "threads"});
   for (const int64_t d : {32, 64, 80, 96, 128})
-    for (const int64_t w : {16, 64, 100, 256}) bench->Args({2048, 4, d, w, 1})->Args({512, 1, d, w, 1});
+    for (const int64_t w : {16, 64, 100, 256}) bench->Args({2048, 4, d, w, 1})->Args({2048, 1, d, w, 1});
 }
 void one_shape(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"n", "heads", "d", "w", "threads"})->Args({4096, 8, 64, 64, 1});

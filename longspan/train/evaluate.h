@@ -18,8 +18,8 @@ struct EvaluateOptions {
   int64_t blocks = 16;           ///< target blocks
   int64_t first_target = 65536;  ///< targets start here or later; less where the data or a length force it (see below)
   int64_t piece = 16384;         ///< longest run of tokens in one forward pass; longer contexts carry the state
-  std::string ablate_part;       ///< "memory", or empty
-  std::string ablate_way;        ///< "zero", "mean", "swap"
+  std::string ablate_part;       ///< such as "memory", see nn::Attention::ablations(); or empty
+  std::string ablate_way;        ///< such as "zero"
   bool autocast = false;         ///< bfloat16 matrix products
 };
 

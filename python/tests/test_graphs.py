@@ -132,7 +132,7 @@ def test_inductor(name, backend):
 def test_export_runs_at_other_lengths(name, backend):
     make, inputs, lengths = MODELS[name]
     model = make(backend)
-    n = torch.export.Dim("n", min=9, max=4096)
+    n = torch.export.Dim("n", min=9 if backend == "auto" else 33, max=4096)  # composed: more than one block
     shapes = tuple(None if given is None else {d: n + more if more else n for d, more in given.items()}
                    for given in lengths)
     # What torch.matmul and views ask of sizes cannot be proved for all lengths, only asserted for each.

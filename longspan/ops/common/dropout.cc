@@ -2,10 +2,12 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/bitwise_right_shift.h>
+#include <ATen/ops/broadcast_tensors.h>
 #include <ATen/ops/stack.h>
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "longspan/base/dropout.h"
 
@@ -31,7 +33,7 @@ Product multiply(const at::Tensor& word, int64_t factor) {
 
 using Block = std::array<at::Tensor, 4>;
 
-// base/rng.h's philox4x32 of a counter whose words broadcast against each other.
+// base/rng.h's philox4x32 of each counter.
 Block philox4x32(Block c, at::Tensor key0, at::Tensor key1) {
   for (int round = 0; round < 10; ++round) {
     if (round > 0) {
@@ -58,9 +60,14 @@ at::Tensor DropoutMask::apply(const at::Tensor& p, const at::Tensor& row, const 
                               const at::Tensor& group) const {
   const Dropout dropout{probability_, 0};
   const auto threshold = static_cast<int64_t>(dropout.threshold());
-  Block words = philox4x32({low_word(i), low_word(group), head, row}, key_[0], key_[1]);
+  // Flat counters: broadcasting in each of the calls would cost more than the copies, most of all over symbolic sizes.
+  const auto counters = at::broadcast_tensors({i, group, head, row});
+  const auto flat = [&](int word) { return low_word(counters[word]).reshape(-1); };
+  Block words = philox4x32({flat(0), flat(1), flat(2), flat(3)}, key_[0], key_[1]);
   for (at::Tensor& word : words) word = word < threshold;
-  const at::Tensor dropped = at::stack(words, -1).flatten(-2);
+  std::vector<c10::SymInt> sizes = counters[0].sym_sizes().vec();
+  sizes.back() = sizes.back() * 4;
+  const at::Tensor dropped = at::stack(words, -1).view_symint(sizes);
   return p.masked_fill(dropped.narrow_symint(-1, 0, p.sym_size(-1)), 0) * dropout.scale();
 }
 
