@@ -13,7 +13,7 @@ def orthogonal_memory(q, m, basis, form, scale=1.0, *, cu_seqlens=None, cu_seqle
 
     window: in the causal form, position t reads the mean over j < t // window * window, the complete windows before its
     own; 0: over j <= t. accumulator: type of the running sums, "float64", "float32_compensated" or "float32".
-    dropout: probability with which a slot's reading weight becomes zero; dropout_seed and backend as for
+    dropout: probability with which a slot's reading weight becomes zero; dropout_seed, backend and errors as for
     local_attention.
     """
     return torch.ops.longspan.orthogonal_memory(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source, window=window,

@@ -4,14 +4,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <tuple>
 #include <vector>
 
 #include "longspan/base/aligned.h"
 #include "longspan/base/check.h"
 #include "longspan/simd/target.h"
 #include "longspan/testing/compare.h"
-#include "longspan/testing/reference/local_reference.h"
 #include "tests/kernels/local_case.h"
 
 namespace longspan::testing {
@@ -296,116 +294,6 @@ TYPED_TEST(LocalKernel, BadSizesAreNamed) {
   LocalCase<TypeParam> negative(self_shape(4, -1, 0));
   EXPECT_THROW(negative.forward(), InputError);
   EXPECT_THROW(negative.backward(), InputError);
-}
-
-// bfloat16 in memory, sums in float32: results are off by what float32 gives, and one rounding.
-template <class O>
-class LocalBFloat16 : public ::testing::Test {};
-using OutTypes = ::testing::Types<BFloat16, float>;
-TYPED_TEST_SUITE(LocalBFloat16, OutTypes);
-
-TYPED_TEST(LocalBFloat16, LengthsAndWindows) {
-  for (const int64_t w : {1, 3, 16, 33})
-    for (const int64_t length : {0, 1, 15, 16, 17, 50, 101})
-      for (const int64_t right : {int64_t{0}, w - 1})
-        expect_matches_reference<BFloat16, TypeParam>(self_shape(length, w - 1, right), true);
-}
-
-TYPED_TEST(LocalBFloat16, Widths) {
-  for (int64_t width = 1; width <= 256; width += width < 70 ? 1 : 31) {
-    LocalShape shape = self_shape(37, 10, width % 2 == 0 ? 0 : 4);
-    shape.queries = shape.keys = {37, 37};
-    shape.heads = 2;
-    shape.width = width;
-    shape.value_width = 81 - width % 81;
-    shape.shift = width % 17;
-    shape.padding = width % 3;
-    shape.heads_inside = width % 4 < 2;
-    expect_matches_reference<BFloat16, TypeParam>(shape, true);
-  }
-}
-
-// Keys near a border of units are summed in float32 too, and rounded once.
-TYPED_TEST(LocalBFloat16, AcrossUnits) {
-  for (const auto& [left, right] : {std::pair<int64_t, int64_t>{3, 2}, {40, 30}, {512, 0}, {300, 400}, {600, 300}}) {
-    LocalShape shape = self_shape(2100, left, right);
-    shape.heads = 2;
-    shape.key_heads = 1;
-    shape.width = shape.value_width = 2;
-    expect_matches_reference<BFloat16, TypeParam>(shape, true);
-  }
-}
-
-TYPED_TEST(LocalBFloat16, GroupsPacksAndDropout) {
-  LocalShape shape;
-  shape.queries = {30, 0, 1, 3, 590, 0};
-  shape.keys = {37, 0, 1, 16, 600, 5};
-  shape.packed = true;
-  shape.heads = 4;
-  shape.key_heads = 2;
-  shape.reach_left = 20;
-  shape.reach_right = 6;
-  shape.dropout = 0.25;
-  expect_matches_reference<BFloat16, TypeParam>(shape, true);
-}
-
-// Golden values of the specification, G2: F_local of a causal window of three.
-TEST(LocalGolden, CausalWindow) {
-  const auto f = [](double t, double c, double a, double b, double e) { return std::sin(a * t + b * c + e); };
-  LocalShape shape = self_shape(6, 2, 0);
-  shape.width = shape.value_width = 2;
-  LocalCase<double> c(shape);
-  for (int t = 0; t < 6; ++t)
-    for (int x = 0; x < 2; ++x) {
-      c.q.row(0, 0, t)[x] = f(t, x, 0.7, 1.3, 0.5);
-      c.k.row(0, 0, t)[x] = f(t, x, 0.3, -0.8, 0.2);
-      c.v.row(0, 0, t)[x] = f(t, x, 1.1, 0.6, -0.4);
-    }
-  c.table = {.05, -.1, .2};
-  c.forward();
-  const std::vector<double> golden = {-0.3894183423, 0.1986693308,  0.2777000446,  0.6923357707,
-                                      0.5054287070,  0.6256752791,  0.5939196679,  0.4096138303,
-                                      0.2307683026,  -0.1303786452, -0.4176031578, -0.5940714004};
-  const std::vector<double> got = c.out.block(0, 0);
-  const Comparison result = within(got.data(), golden.data(), 12, 0.5e-10 + 1e-14);  // ten printed digits
-  EXPECT_TRUE(result) << result.message;
-}
-
-// The reference's gradients against central differences of its values.
-TEST(LocalReference, GradientsAreThoseOfItsValues) {
-  for (const auto& [queries, keys, dropout] : {std::tuple<int64_t, int64_t, double>{9, 9, 0}, {4, 9, 0}, {9, 9, 0.4}}) {
-    LocalShape shape = self_shape(keys, 3, 2);
-    shape.queries = {queries};
-    shape.dropout = dropout;
-    shape.width = 3;
-    shape.value_width = 2;
-    const LocalCase<double> c(shape);
-    LocalReferenceProblem problem = c.reference(0, 0);
-    const std::vector<double> dout = c.dout.block(0, 0);
-    const LocalReferenceBackward gradients = local_reference_backward(problem, dout);
-    const auto loss = [&] {
-      const std::vector<double> out = local_reference_forward(problem).out;
-      double sum = 0;
-      for (std::size_t i = 0; i < out.size(); ++i) sum += out[i] * dout[i];
-      return sum;
-    };
-    const auto expect = [&](const char* name, std::vector<double>& input, const std::vector<double>& gradient) {
-      for (std::size_t i = 0; i < input.size(); ++i) {
-        const double step = 1e-6, value = input[i];
-        input[i] = value + step;
-        const double above = loss();
-        input[i] = value - step;
-        const double below = loss();
-        input[i] = value;
-        EXPECT_NEAR(gradient[i], (above - below) / (2 * step), 1e-6 * std::max(1.0, std::abs(gradient[i])))
-            << name << " " << i;
-      }
-    };
-    expect("dq", problem.q, gradients.dq);
-    expect("dk", problem.k, gradients.dk);
-    expect("dv", problem.v, gradients.dv);
-    expect("dtable", problem.table, gradients.dtable);
-  }
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ void check_cuts(Shape shape, const std::vector<int64_t>& cuts, const Parallel& p
   ASSERT_EQ(begin, n);
   expect_same(closed, whole.closed_out, "closed");
   expect_same(open, whole.open_out, "open");
+  expect_same(visible, whole.visible_out, "visible");
 }
 
 TYPED_TEST(MemoryBits, AnyCutIntoCalls) {

@@ -2,7 +2,11 @@
 // storage in bfloat16.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "longspan/base/aligned.h"
+#include "longspan/base/check.h"
 #include "memory_support.h"
 
 namespace longspan::kernels::memory_test {
@@ -126,6 +130,42 @@ TYPED_TEST(MemoryOptions, StorageInEveryWidthAndLayout) {
         this->serial_);
   for (const int64_t d : {64, 80, 96, 128, 200, 256})
     check<TypeParam>({.queries = {37}, .slots = d, .width = d, .layout = Layout::interleaved}, this->serial_);
+}
+
+/// The text of the InputError of a call over three rows, changed by `change`.
+template <class Params, class Call, class Change>
+std::string input_error(const Call& call, const Change& change) {
+  std::vector<float> rows(2 * 3 * 2, 0.0f);
+  Params p;
+  p.sequences = 1, p.heads = 2, p.slots = p.width = 2;
+  p.queries.rows = p.sources.rows = 3;
+  p.q = p.m = {rows.data(), 0, 0, 2};
+  p.basis = rows.data();
+  change(p);
+  try {
+    call(p, SerialParallel());
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MemoryRules, BadSizesAreNamed) {
+  const auto expect = [](const std::string& message, const auto& change) {
+    const auto forward = [](const auto& p, const Parallel& parallel) { memory_forward(p, parallel); };
+    const auto backward = [](const auto& p, const Parallel& parallel) { memory_backward(p, parallel); };
+    EXPECT_EQ(input_error<MemoryForward<float>>(forward, change), "orthogonal memory: " + message);
+    EXPECT_EQ(input_error<MemoryBackward<float>>(backward, change), "orthogonal memory: " + message);
+  };
+  expect("feature_heads must divide 2 heads, got 3", [](auto& p) { p.feature_heads = 3; });
+  expect("slots must be at least 1, got 0", [](auto& p) { p.slots = 0; });
+  expect("width must be at least 1, got 0", [](auto& p) { p.width = 0; });
+  expect("window must not be negative, got -4", [](auto& p) { p.window = -4; });
+  expect("window must be 0 in the full form, got 4", [](auto& p) { p.causal = false, p.window = 4; });
+  expect("dropout must be in [0, 1), got 1", [](auto& p) { p.dropout.probability = 1; });
+  expect("sources of sequence 0 must be as many as its queries, got 2", [](auto& p) { p.sources.rows = 2; });
+  const int64_t count = -1;
+  expect("count of sequence 0 must not be negative, got -1", [&](auto& p) { p.state.count = &count; });
 }
 
 /// Window 1: the memory of t is the mean over j < t, so that of t - 1 without a window.

@@ -141,23 +141,24 @@ void expect_matches_reference(Problem<S, M>& problem, const Parallel& parallel, 
         check("visible_out", problem.state_row(problem.visible_out, s, h), expected.visible, bounds.visible);
       if (!gradients) continue;
       // The gradient does not know of an accumulator: its bounds are those of the float64 sums.
+      const Bounds exact = error_bounds<T>(c, dout, dstate);
       const testing::MemoryGradient grad = testing::memory_reference_backward(c, dout, dclosed, dopen, dvisible);
-      check("dq", problem.rows_of(problem.dq, s, h), grad.q, bounds.q + rounding(narrow, grad.q));
+      check("dq", problem.rows_of(problem.dq, s, h), grad.q, exact.q + rounding(narrow, grad.q));
       if (h % problem.group() == 0) dm.assign(grad.m.size(), 0.0);
       for (std::size_t i = 0; i < dm.size(); ++i) dm[i] += grad.m[i];
-      dm_bound[h / problem.group()] += bounds.m + testing::unit_roundoff<T>() * largest(dm);
+      dm_bound[h / problem.group()] += exact.m + testing::unit_roundoff<T>() * largest(dm);
       if ((h + 1) % problem.group() == 0)
         check("dm", problem.rows_of(problem.dm, s, h / problem.group()), dm,
               dm_bound[h / problem.group()] + rounding(narrow_m, dm));
       if (shape.causal) {
-        check("dclosed", problem.state_row(problem.dclosed, s, h), grad.closed, bounds.state);
-        check("dopen", problem.state_row(problem.dopen, s, h), grad.open, bounds.state);
+        check("dclosed", problem.state_row(problem.dclosed, s, h), grad.closed, exact.state);
+        check("dopen", problem.state_row(problem.dopen, s, h), grad.open, exact.state);
       }
-      if (shape.window > 0) check("dvisible", problem.state_row(problem.dvisible, s, h), grad.visible, bounds.state);
+      if (shape.window > 0) check("dvisible", problem.state_row(problem.dvisible, s, h), grad.visible, exact.state);
       for (int64_t i = 0; i < size; ++i) {
         const int64_t at = (shape.shared_basis ? 0 : h * size) + i;
         basis[at] += grad.basis[i];
-        basis_bound[at] += bounds.basis;
+        basis_bound[at] += exact.basis;
       }
     }
   }

@@ -5,13 +5,13 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
-#include <c10/core/CPUAllocator.h>
 
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "longspan/ops/backend_log.h"
+#include "tests/ops/counting_allocator.h"
 #include "tests/ops/tensors.h"
 
 namespace longspan::ops {
@@ -181,23 +181,6 @@ TEST(LocalAttention, PackedSequencesAreIsolated) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(packed[i].narrow(2, 11, 14), single[i])) << "gradient " << i;
 }
 
-class CountingAllocator final : public c10::Allocator {
- public:
-  CountingAllocator() : wrapped_(c10::GetCPUAllocator()) { c10::SetCPUAllocator(this, 1); }
-  ~CountingAllocator() override { c10::SetCPUAllocator(wrapped_, 1); }
-  c10::DataPtr allocate(size_t n) override {
-    bytes += static_cast<int64_t>(n);
-    return wrapped_->allocate(n);
-  }
-  c10::DeleterFnPtr raw_deleter() const override { return wrapped_->raw_deleter(); }
-  void copy_data(void* to, const void* from, std::size_t count) const override { wrapped_->copy_data(to, from, count); }
-
-  int64_t bytes = 0;
-
- private:
-  c10::Allocator* wrapped_;
-};
-
 // The kernel reads and writes bfloat16 as it lies in memory: nothing is allocated but the results.
 TEST(LocalAttention, BFloat16TakesTheKernelWithoutACopy) {
   at::manual_seed(17);
@@ -246,7 +229,7 @@ TEST(LocalAttention, ErrorsAreValueErrorsWithOneLine) {
   EXPECT_EQ(error(q.expand({1, 2, 2, 3}), {.reach_left = 1}),
             "local_attention: k: expected a number of heads Hk that divides H = 1, got [1, 2, 2, 3]");
   EXPECT_EQ(error(q, {.dropout = 1}), "local_attention: dropout: expected a probability in [0, 1), got 1");
-  EXPECT_EQ(error(q, {.dropout = 0.5}), "local_attention: dropout_seed: expected with a dropout of 0.5");
+  EXPECT_EQ(error(q, {.dropout = 0.5}), "local_attention: dropout_seed: expected with a dropout of 0.5, got none");
   EXPECT_EQ(error(q, {.dropout = 0.5, .dropout_seed = at::tensor({1, 2}, at::kLong)}),
             "local_attention: dropout_seed: expected no dimensions, got [2]");
   EXPECT_EQ(error(q, {.dropout = 0.5, .dropout_seed = at::scalar_tensor(1.0)}),

@@ -63,6 +63,7 @@ struct LocalBackward : LocalParams<S> {
   int64_t table_size = 0;
 };
 
+/// Sizes and options that break a rule above: InputError, one line that names it with its value.
 void local_forward(const LocalForward<float>& params, const Parallel& parallel);
 void local_forward(const LocalForward<double>& params, const Parallel& parallel);
 void local_forward(const LocalForward<BFloat16>& params, const Parallel& parallel);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "longspan/kernels/memory/backward.h"
+#include "longspan/kernels/memory/check.h"
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/kernels/memory/plan.h"
 #include "longspan/kernels/memory/sums.h"
@@ -396,6 +397,7 @@ class Backward {
 
 template <class S, class M>
 void backward(const MemoryBackward<S, M>& p, const Parallel& parallel) {
+  check_memory(p);
   simd::ensure_target();
   Backward<S, M> call(p, parallel);
   if (p.causal)

@@ -1,5 +1,6 @@
 // The forward call: which rows are read by which task, and the sums between them.
 #include "longspan/kernels/memory/accumulator.h"
+#include "longspan/kernels/memory/check.h"
 #include "longspan/kernels/memory/forward.h"
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/kernels/memory/plan.h"
@@ -187,6 +188,7 @@ class Forward {
 
 template <class S, class M>
 void forward(const MemoryForward<S, M>& p, const Parallel& parallel) {
+  check_memory(p);
   simd::ensure_target();
   Forward<S, M> call(p, parallel);
   if (p.causal)

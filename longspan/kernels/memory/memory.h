@@ -90,6 +90,7 @@ struct MemoryBackward : MemoryParams<S, M> {
   MemoryState dstate;
 };
 
+/// Sizes and options that break a rule above: InputError, one line that names it with its value.
 void memory_forward(const MemoryForward<float>& params, const Parallel& parallel);
 void memory_forward(const MemoryForward<double>& params, const Parallel& parallel);
 void memory_forward(const MemoryForward<BFloat16>& params, const Parallel& parallel);

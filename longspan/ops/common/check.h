@@ -25,6 +25,11 @@ inline std::string_view dtype_name(const at::Tensor& t) { return c10::getDtypeNa
 
 inline bool is_16_bit(const at::Tensor& t) { return t.scalar_type() == at::kBFloat16 || t.scalar_type() == at::kHalf; }
 
+/// The dtype in which an operator computes, and that of its sums where no option says otherwise.
+inline at::ScalarType sum_dtype(const at::Tensor& q) {
+  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
 inline void check_same_device(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q,
                               const char* q_name = "q") {
   TORCH_CHECK_VALUE(t.device() == q.device(), op, ": ", name, ": expected device ", q.device(), " as ", q_name,
@@ -73,7 +78,7 @@ void check_borders_shape(const char* op, const char* name, const at::Tensor& cu,
 /// Probability and seed of dropout; load_dropout() reads the seed.
 inline void check_dropout(const char* op, double dropout, const std::optional<at::Tensor>& seed, const at::Tensor& q) {
   TORCH_CHECK_VALUE(dropout >= 0 && dropout < 1, op, ": dropout: expected a probability in [0, 1), got ", dropout);
-  TORCH_CHECK_VALUE(seed || dropout == 0, op, ": dropout_seed: expected with a dropout of ", dropout);
+  TORCH_CHECK_VALUE(seed || dropout == 0, op, ": dropout_seed: expected with a dropout of ", dropout, ", got none");
   if (!seed) return;
   check_dims(op, "dropout_seed", *seed, 0, "no dimensions");
   TORCH_CHECK_VALUE(seed->scalar_type() == at::kLong, op, ": dropout_seed: expected int64, got ", dtype_name(*seed));

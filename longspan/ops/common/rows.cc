@@ -10,7 +10,7 @@ Borders load_borders(const char* op, const char* name, const std::optional<at::T
     out.segments.rows = rows;
     return out;
   }
-  out.starts = cu->to(at::kLong).contiguous();
+  out.starts = cu->to(at::kCPU, at::kLong).contiguous();  // it may stand beside operands on a device
   out.sequences = out.starts.numel() - 1;
   const int64_t* starts = out.starts.const_data_ptr<int64_t>();
   TORCH_CHECK_VALUE(starts[0] == 0, op, ": ", name, ": expected a first border of 0, got ", starts[0]);

@@ -55,7 +55,7 @@ inline at::Tensor with_layout(const at::Tensor& t, const at::Tensor& like) {
 
 /// Borders of packed sequences, held as int64.
 struct Borders {
-  at::Tensor starts;  ///< undefined for an unpacked batch
+  at::Tensor starts;  ///< on the CPU; undefined for an unpacked batch
   int64_t sequences = 0;
   Segments segments;
 };

@@ -55,7 +55,7 @@ void check_table(const Inputs& x, const Options& o, const Int& heads) {
 template <class Int>
 void check_packing(const Inputs& x, const Options& o, const Shape<Int>& s) {
   if (!o.cu_seqlens) {
-    TORCH_CHECK_VALUE(!o.cu_seqlens_k, kOp, ": cu_seqlens: expected together with cu_seqlens_k");
+    TORCH_CHECK_VALUE(!o.cu_seqlens_k, kOp, ": cu_seqlens: expected together with cu_seqlens_k, got none");
     TORCH_CHECK_VALUE(s.queries <= s.keys, kOp, ": k: expected at least as many rows as q, ", s.queries, ", got ",
                       s.keys);
     return;
@@ -63,7 +63,7 @@ void check_packing(const Inputs& x, const Options& o, const Shape<Int>& s) {
   check_borders_shape<Int>(kOp, "cu_seqlens", *o.cu_seqlens, x.q);
   if (!o.cu_seqlens_k) {
     TORCH_CHECK_VALUE(s.queries == s.keys, kOp, ": cu_seqlens_k: expected, since q has ", s.queries, " rows and k ",
-                      s.keys);
+                      s.keys, ", got none");
     return;
   }
   check_borders_shape<Int>(kOp, "cu_seqlens_k", *o.cu_seqlens_k, x.q);
@@ -81,11 +81,6 @@ Shape<Int> check(const Inputs& x, const Options& o) {
   check_packing(x, o, s);
   check_dropout(kOp, o.dropout, o.dropout_seed, x.q);
   return s;
-}
-
-/// The dtype of the log-sum-exp, and of the sums of the composed forms.
-inline at::ScalarType sum_dtype(const at::Tensor& q) {
-  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
 inline at::ScalarType out_dtype(const at::Tensor& q, const Options& o) {

@@ -17,6 +17,7 @@ struct LocalAttentionOptions {
   /// Of the scores; 1 / sqrt(D) unless given.
   std::optional<double> scale = std::nullopt;
   /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU or beside q, ascending from 0 to N.
+  /// On another device the composed form does not check their values.
   std::optional<at::Tensor> cu_seqlens = std::nullopt;
   /// Those of the keys, where they differ.
   std::optional<at::Tensor> cu_seqlens_k = std::nullopt;
@@ -41,8 +42,8 @@ struct LocalAttentionOptions {
 /// [H, 2c + 1] or [1, 2c + 1] (c >= both reaches) adds table[h, j - p + c] to a score; it has a gradient.
 ///
 /// Kernels for float32, float64 and bfloat16 (sums in float32, a float32 table is allowed) on the CPU; any strides.
-/// Differentiable once. Errors: c10::ValueError (ValueError in Python) with one line
-/// "local_attention: <argument>: expected ..., got ...".
+/// Everything else takes the composed form. The kernel is differentiable once, in q, k, v and table. Errors:
+/// c10::ValueError (ValueError in Python) with one line "local_attention: <argument>: expected ..., got ...".
 at::Tensor local_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            const std::optional<at::Tensor>& table, const LocalAttentionOptions& options);
 

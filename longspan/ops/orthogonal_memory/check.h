@@ -31,11 +31,6 @@ inline Accumulator parse_accumulator(const char* op, std::string_view name) {
   return Accumulator::float32_compensated;
 }
 
-/// The dtype in which the operator computes, beside the sums of the accumulator.
-inline at::ScalarType sum_dtype(const at::Tensor& q) {
-  return q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-}
-
 template <class Int>
 struct Shape {
   Int batch, heads, feature_heads, queries, sources, width, slots;
@@ -73,10 +68,11 @@ template <class Int>
 Shape<Int> check(const Inputs& x, Form form, const Options& o) {
   const auto s = check_inputs<Int>(kOp, x, form, o);
   TORCH_CHECK_VALUE(!o.cu_seqlens || o.cu_seqlens_source || s.sources == s.queries, kOp,
-                    ": cu_seqlens_source: expected, since q has ", s.queries, " rows and m ", s.sources);
+                    ": cu_seqlens_source: expected, since q has ", s.queries, " rows and m ", s.sources, ", got none");
   if (o.cu_seqlens_source) {
-    TORCH_CHECK_VALUE(o.cu_seqlens, kOp, ": cu_seqlens: expected together with cu_seqlens_source");
-    TORCH_CHECK_VALUE(form == Form::full, kOp, ": cu_seqlens_source: expected none in the causal form");
+    TORCH_CHECK_VALUE(o.cu_seqlens, kOp, ": cu_seqlens: expected together with cu_seqlens_source, got none");
+    TORCH_CHECK_VALUE(form == Form::full, kOp, ": cu_seqlens_source: expected none in the causal form, got ",
+                      o.cu_seqlens_source->sym_sizes());
     check_borders_shape<Int>(kOp, "cu_seqlens_source", *o.cu_seqlens_source, x.q);
     TORCH_CHECK_VALUE(sizes_of<Int>(*o.cu_seqlens_source)[0] == sizes_of<Int>(*o.cu_seqlens)[0], kOp,
                       ": cu_seqlens_source: expected as many borders as cu_seqlens, ", o.cu_seqlens->sym_sizes(),
@@ -159,7 +155,7 @@ void check_extended_gradients(const ExtendedGradients& g, const Inputs& x, const
   if (g.out) check_dout(kExtend, *g.out, x.q);
   if (g.closed) check_sums<Int>("dclosed_out", *g.closed, s, o, x.q);
   if (g.open) check_sums<Int>("dopen_out", *g.open, s, o, x.q);
-  TORCH_CHECK_VALUE(!g.visible || o.window > 0, kExtend, ": dvisible_out: expected none without a window");
+  TORCH_CHECK_VALUE(!g.visible || o.window > 0, kExtend, ": dvisible_out: expected none without a window, got one");
   if (g.visible) check_visible<Int>("dvisible_out", *g.visible, s, o, x.q);
 }
 

@@ -16,6 +16,7 @@ struct OrthogonalMemoryOptions {
   /// Of the slot scores.
   double scale = 1;
   /// Borders of packed sequences (then B = 1): [S + 1], int64 or int32, on the CPU or beside q, ascending from 0 to N.
+  /// On another device the composed form does not check their values.
   std::optional<at::Tensor> cu_seqlens = std::nullopt;
   /// Those of the sources of the full form, where they differ.
   std::optional<at::Tensor> cu_seqlens_source = std::nullopt;
@@ -29,7 +30,7 @@ struct OrthogonalMemoryOptions {
   double dropout = 0;
   /// int64, no dimensions, on the CPU or beside q; needed where dropout > 0. base/dropout.h says what it decides.
   std::optional<at::Tensor> dropout_seed = std::nullopt;
-  /// As for local_attention.
+  /// As for local_attention, but that the reference is linear in memory too.
   std::string_view backend = "auto";
 };
 
@@ -42,8 +43,8 @@ struct OrthogonalMemoryOptions {
 /// sources; M = 0 gives zeros).
 ///
 /// Kernels for float32, float64 and bfloat16 (computed in float32; m and basis may be float32 beside a bfloat16 q) on
-/// the CPU; any strides. `out` has the dtype of q. Differentiable once in q, m and basis. Errors as for
-/// local_attention.
+/// the CPU, differentiable once in q, m and basis; any strides. Everything else takes the composed form. `out` has the
+/// dtype of q. Errors as for local_attention.
 at::Tensor orthogonal_memory(const at::Tensor& q, const at::Tensor& m, const at::Tensor& basis, std::string_view form,
                              const OrthogonalMemoryOptions& options = {});
 
@@ -58,9 +59,9 @@ struct OrthogonalMemoryState {
   std::optional<at::Tensor> visible = std::nullopt;
 };
 
-/// The causal form, going on from a state; returns out and the state after the last row. Any cutting of a stream into
-/// calls gives the same bits as one call of orthogonal_memory. Differentiable in q, m, basis, closed, open and visible.
-/// With `cu_seqlens` the state has one row for each of the S sequences.
+/// The causal form, going on from a state; returns out and the state after the last row. With the kernel any cutting of
+/// a stream into calls gives the same bits as one call of orthogonal_memory. Differentiable in q, m, basis, closed,
+/// open and visible. With `cu_seqlens` the state has one row for each of the S sequences.
 std::tuple<at::Tensor, OrthogonalMemoryState> orthogonal_memory_extend(const at::Tensor& q, const at::Tensor& m,
                                                                        const at::Tensor& basis,
                                                                        const OrthogonalMemoryState& state,

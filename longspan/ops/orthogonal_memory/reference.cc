@@ -38,7 +38,7 @@ struct Problem {
         window(o.window),
         accumulator(parse_accumulator(op, o.accumulator)),
         dropout(load_dropout(o.dropout, o.dropout_seed)) {
-    const auto dtype = x.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const auto dtype = sum_dtype(x.q);
     q = x.q.to(dtype);
     m = x.m.to(dtype);
     if (m.sym_size(1) != q.sym_size(1)) m = m.repeat_interleave_symint(q.sym_size(1) / m.sym_size(1), 1);
@@ -51,10 +51,10 @@ struct Problem {
     one.first_row = s;
     return one;
   }
-  at::ScalarType sum_dtype() const { return accumulator == Accumulator::float32 ? at::kFloat : at::kDouble; }
-  at::Tensor projected() const { return at::matmul(m, basis.transpose(1, 2)).to(sum_dtype()); }
+  at::ScalarType accumulator_dtype() const { return accumulator == Accumulator::float32 ? at::kFloat : at::kDouble; }
+  at::Tensor projected() const { return at::matmul(m, basis.transpose(1, 2)).to(accumulator_dtype()); }
   at::Tensor zero_sums() const {
-    return at::zeros_symint({q.sym_size(0), q.sym_size(1), basis.sym_size(1)}, q.options().dtype(sum_dtype()));
+    return at::zeros_symint({q.sym_size(0), q.sym_size(1), basis.sym_size(1)}, q.options().dtype(accumulator_dtype()));
   }
   Sums fresh() const {
     const at::Tensor zeros = zero_sums();
