@@ -23,9 +23,10 @@ function(longspan_layer name)
 endfunction()
 
 # longspan_test(NAME SOURCES ... [LIBS ...] [LABELS ...] [PER_TARGET])
-# A GoogleTest program under ctest. PER_TARGET registers it once for every SIMD target, forced by LONGSPAN_SIMD; a
-# target that the machine lacks is skipped. Such a program needs longspan_simd and has the main of
-# tests/per_target_main.cc.
+# A GoogleTest program under ctest, with the label cpp; the target cpp_tests builds all of them. PER_TARGET registers it
+# once for every SIMD target, forced by LONGSPAN_SIMD; a target that the machine lacks is skipped. Such a program needs
+# longspan_simd and has the main of tests/per_target_main.cc. The label slow keeps a program out of the quick run under
+# the sanitizers.
 function(longspan_test name)
   if(NOT LONGSPAN_BUILD_TESTS)
     return()
@@ -33,20 +34,33 @@ function(longspan_test name)
   cmake_parse_arguments(TEST "PER_TARGET" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_LIBS} longspan_flags GTest::gtest GTest::gmock)
+  if(NOT TARGET cpp_tests)
+    add_custom_target(cpp_tests)
+  endif()
+  add_dependencies(cpp_tests ${name})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 600)
+  endif()
+  if(LONGSPAN_SANITIZE)
+    math(EXPR TEST_TIMEOUT "4 * ${TEST_TIMEOUT}")
   endif()
   if(TEST_PER_TARGET)
     target_sources(${name} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../tests/per_target_main.cc)
     foreach(simd IN LISTS LONGSPAN_SIMD_TARGETS)
       add_test(NAME ${name}.${simd} COMMAND ${name})
       set_tests_properties(${name}.${simd} PROPERTIES ENVIRONMENT "LONGSPAN_SIMD=${simd}" TIMEOUT ${TEST_TIMEOUT}
-        LABELS "${TEST_LABELS};per_target" SKIP_RETURN_CODE 77)
+        LABELS "${TEST_LABELS};cpp;per_target" SKIP_RETURN_CODE 77)
     endforeach()
   else()
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS};cpp")
+  endif()
+  # LibTorch keeps memory until the process ends, and its libraries are not built for the sanitizers: what they hold is
+  # not ours to report.
+  set(torch_libs "(^|;)longspan(::longspan|_testing_properties)?(;|$)")
+  if(LONGSPAN_SANITIZE MATCHES "address" AND "${TEST_LIBS}" MATCHES "${torch_libs}")
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=string_append::detect_leaks=0")
   endif()
 endfunction()
 

@@ -8,7 +8,8 @@ case $preset in
   release) folder=build ;;
   debug) folder=build-debug ;;
   asan-ubsan) folder=build-asan ;;
-  *) fail "preset: expected release, debug or asan-ubsan, got $preset" ;;
+  tsan) folder=build-tsan ;;
+  *) fail "preset: expected release, debug, asan-ubsan or tsan, got $preset" ;;
 esac
 
 # A file that includes the headers of LibTorch takes about 2 GB to compile.

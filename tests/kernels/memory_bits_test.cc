@@ -64,28 +64,39 @@ void check_cuts(Shape shape, const std::vector<int64_t>& cuts, const Parallel& p
   expect_same(visible, whole.visible_out, "visible");
 }
 
-TYPED_TEST(MemoryBits, AnyCutIntoCalls) {
-  const ThreadPool pool(3);
+template <class Body>
+void for_every_state(const Body& body) {
   for (const int64_t window : {0, 1, 30, 256, 300})
     for (const Accumulator accumulator :
          {Accumulator::float64, Accumulator::float32_compensated, Accumulator::float32}) {
       SCOPED_TRACE(::testing::Message() << "window " << window << " accumulator " << static_cast<int>(accumulator));
-      Shape shape{.heads = 2,
-                  .slots = 5,
-                  .width = 7,
-                  .feature_heads = 1,
-                  .window = window,
-                  .accumulator = accumulator,
-                  .dropout = {0.2, 7}};
-      shape.queries = {300};
-      // One token at a time, over a chunk's border.
-      check_cuts<TypeParam>(shape, std::vector<int64_t>(300, 1), this->serial_);
-      shape.queries = {700};
-      check_cuts<TypeParam>(shape, {1, 0, 15, 16, 17, 207, 0, 1, 255, 188}, this->serial_);
-      check_cuts<TypeParam>(shape, {256, 256, 188}, this->serial_);
-      shape.queries = {6000};
-      check_cuts<TypeParam>(shape, {1, 2999, 3000}, pool);  // parts are cut along their length
+      body(Shape{.heads = 2,
+                 .slots = 5,
+                 .width = 7,
+                 .feature_heads = 1,
+                 .window = window,
+                 .accumulator = accumulator,
+                 .dropout = {0.2, 7}});
     }
+}
+
+TYPED_TEST(MemoryBits, AnyCutIntoCalls) {
+  for_every_state([&](Shape shape) {
+    shape.queries = {300};
+    // One token at a time, over a chunk's border.
+    check_cuts<TypeParam>(shape, std::vector<int64_t>(300, 1), this->serial_);
+    shape.queries = {700};
+    check_cuts<TypeParam>(shape, {1, 0, 15, 16, 17, 207, 0, 1, 255, 188}, this->serial_);
+    check_cuts<TypeParam>(shape, {256, 256, 188}, this->serial_);
+  });
+}
+
+TYPED_TEST(MemoryBits, CutsInParallelAlongTheLength) {
+  const ThreadPool pool(3);
+  for_every_state([&](Shape shape) {
+    shape.queries = {6000};
+    check_cuts<TypeParam>(shape, {1, 2999, 3000}, pool);
+  });
 }
 
 TYPED_TEST(MemoryBits, TotalLength) {

@@ -63,7 +63,6 @@ TYPED_TEST(MemoryOptions, WindowsInParallelAlongTheLength) {
 }
 
 TYPED_TEST(MemoryOptions, GroupsOfHeads) {
-  const ThreadPool pool(3);
   for (const int64_t features : {1, 2, 3, 6})
     for (const bool shared : {false, true}) {
       Shape shape{.heads = 6, .slots = 5, .width = 7, .feature_heads = features, .shared_basis = shared};
@@ -77,11 +76,14 @@ TYPED_TEST(MemoryOptions, GroupsOfHeads) {
         check<TypeParam>(shape, this->serial_);
       }
     }
+}
+
+TYPED_TEST(MemoryOptions, GroupsOfHeadsInParallelAlongTheLength) {
+  const ThreadPool pool(3);
   check<TypeParam>({.queries = {2500}, .heads = 2, .slots = 3, .width = 4, .feature_heads = 1, .count = 77}, pool);
 }
 
 TYPED_TEST(MemoryOptions, Accumulators) {
-  const ThreadPool pool(3);
   for (const Accumulator accumulator : {Accumulator::float32, Accumulator::float32_compensated}) {
     Shape shape{.heads = 2, .slots = 9, .width = 13, .accumulator = accumulator};
     for (const int64_t n : {0, 1, 40, 600})
@@ -92,8 +94,6 @@ TYPED_TEST(MemoryOptions, Accumulators) {
           shape.window = window;
           check<TypeParam>(shape, this->serial_);
         }
-    shape.queries = {3000};
-    check<TypeParam>(shape, pool);
     shape.causal = false;
     shape.window = shape.count = 0;
     for (const int64_t sources : {0, 1, 700}) {
@@ -102,6 +102,19 @@ TYPED_TEST(MemoryOptions, Accumulators) {
       check<TypeParam>(shape, this->serial_);
     }
   }
+}
+
+TYPED_TEST(MemoryOptions, AccumulatorsInParallelAlongTheLength) {
+  const ThreadPool pool(3);
+  for (const Accumulator accumulator : {Accumulator::float32, Accumulator::float32_compensated})
+    check<TypeParam>({.queries = {3000},
+                      .heads = 2,
+                      .slots = 9,
+                      .width = 13,
+                      .window = 50,
+                      .accumulator = accumulator,
+                      .count = 511},
+                     pool);
 }
 
 TYPED_TEST(MemoryOptions, SlotDropout) {
