@@ -13,8 +13,8 @@ help:
 	@echo 'make test                  build and run every test'
 	@echo 'make demo                  build, train three small models on novels and report what they do far beyond their'
 	@echo '                           training length: demo/report.html (TEXT=my.txt: your own text; FULL=1: larger, three seeds)'
-	@echo 'make test-sanitizers       C++ tests under the address and undefined-behaviour sanitizers, kernels on several'
-	@echo '                           threads under the thread sanitizer (FULL=1: the slow tests too)'
+	@echo 'make test-sanitizers       torch-free tests under the address and undefined-behaviour sanitizers, kernels on several'
+	@echo '                           threads under the thread sanitizer (FULL=1: every C++ test; builds everything again)'
 	@echo 'make check                 include edges between the folders and lengths of files'
 	@echo 'make install PREFIX=/opt   install headers, libraries, program and CMake package (default /usr/local)'
 	@echo 'make clean                 remove the build folders (keeps .venv and demo/)'
@@ -50,4 +50,4 @@ install: build
 	@echo 'longspan: installed; find_package(longspan) finds it with CMAKE_PREFIX_PATH=$(PREFIX)'
 
 clean:
-	@rm -rf build build-asan build-debug build-tsan
+	@rm -rf build build-asan build-asan-torch build-debug build-tsan

@@ -25,8 +25,7 @@ endfunction()
 # longspan_test(NAME SOURCES ... [LIBS ...] [LABELS ...] [PER_TARGET])
 # A GoogleTest program under ctest, with the label cpp; the target cpp_tests builds all of them. PER_TARGET registers it
 # once for every SIMD target, forced by LONGSPAN_SIMD; a target that the machine lacks is skipped. Such a program needs
-# longspan_simd and has the main of tests/per_target_main.cc. The label slow keeps a program out of the quick run under
-# the sanitizers.
+# longspan_simd and has the main of tests/per_target_main.cc.
 function(longspan_test name)
   if(NOT LONGSPAN_BUILD_TESTS)
     return()

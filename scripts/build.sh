@@ -8,8 +8,9 @@ case $preset in
   release) folder=build ;;
   debug) folder=build-debug ;;
   asan-ubsan) folder=build-asan ;;
+  asan-ubsan-torch) folder=build-asan-torch ;;
   tsan) folder=build-tsan ;;
-  *) fail "preset: expected release, debug, asan-ubsan or tsan, got $preset" ;;
+  *) fail "preset: expected release, debug, asan-ubsan, asan-ubsan-torch or tsan, got $preset" ;;
 esac
 
 # A file that includes the headers of LibTorch takes about 2 GB to compile.

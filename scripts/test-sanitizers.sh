@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The C++ tests under the address and undefined-behaviour sanitizers, then under the thread sanitizer those of the
-# torch-free part that run on a pool: the ones with Parallel or Thread in their name. FULL=1: also the tests with the label
-# `slow`, and every torch-free test under the thread sanitizer. The last line sums up both.
+# The torch-free C++ tests under the address and undefined-behaviour sanitizers, then under the thread sanitizer those
+# that run on a pool (with Parallel or Thread in their name), for the best instruction set of the machine. FULL=1: every
+# C++ test under the former, every torch-free one under the latter. The last line sums up both.
 source "$(dirname "$0")/lib.sh"
 
-suffix=
-if [[ -n ${FULL:-} && $FULL != 0 ]]; then suffix=-full; fi
+full=
+if [[ -n ${FULL:-} && $FULL != 0 ]]; then full=1; fi
 jobs=${JOBS:-$(nproc)}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
@@ -13,15 +13,20 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 
 summary=
 status=0
-# tests_under PRESET: builds the tests, runs them and adds their count to the summary.
+# tests_under PRESET TESTS: builds a preset, runs a preset of its tests and adds their count to the summary.
 tests_under() {
   bash scripts/build.sh "$1" cpp_tests
   say "running the C++ tests under $1"
   local log=$state/$1.log
-  ctest --preset "$1$suffix" -j "$jobs" 2>&1 | tee "$log" || status=1
+  ctest --preset "$2" -j "$jobs" 2>&1 | tee "$log" || status=1
   summary+="; $1: $(grep -E 'tests? passed, [0-9]+ tests? failed out of' "$log" || echo 'ctest did not finish')"
 }
-tests_under asan-ubsan
-tests_under tsan
+if [[ -n $full ]]; then
+  tests_under asan-ubsan-torch asan-ubsan-torch
+  tests_under tsan tsan-full
+else
+  tests_under asan-ubsan asan-ubsan
+  tests_under tsan tsan
+fi
 say "sanitizers${summary/;/:}"
 exit $status
