@@ -65,6 +65,12 @@ def table_of(metrics):
     lines += ["", "Held out: %s (%s bytes%s). Trained at 1,024 tokens; %d threads, %s, this machine's matrix product: %.0f GFLOP/s."
               % (held_out["name"], format(held_out["bytes"], ","), "; " + packers if packers else "", machine["threads"],
                  machine["simd"], machine["matmul_gflops"])]
+    zeroed = metrics.get("memory_effect", {}).get("zero", {})
+    if zeroed:
+        length = max(zeroed, key=int)
+        lines.append("Setting the memory of that LAVO model to zero changes its bits per byte at %s by %+.4f: on these texts the window does "
+                     "the work, and the memory is what has to prove itself ([docs/lavo.md](docs/lavo.md))."
+                     % (length_label(length), zeroed[length]))
     return lines
 
 

@@ -18,9 +18,12 @@ constexpr double kMargin = 16, kNames = 76, kCellWidth = 7, kLeastWidth = 560, k
 constexpr double kTitleHeight = 26, kLineHeight = 17, kGroupHeight = 64, kTextHeight = 18;
 constexpr int kLevels = 8;  ///< of strength, on either side of zero
 
-constexpr const char* kStyle = R"(text { fill: var(--ink); } .soft { fill: var(--soft); } .paper { fill: var(--paper); }
-.band { fill: var(--band); } path { fill: none; } .above { stroke: var(--series-2); } .below { stroke: var(--series-1); }
-)";
+/// Colours as they stand, not as variables: a picture is also read by programs that know no variables.
+std::string rules(const Theme& theme) {
+  return str_cat("text { fill: ", theme.ink, "; } .soft { fill: ", theme.soft, "; } .paper { fill: ", theme.paper,
+                 "; } .band { fill: ", theme.band, "; } path { fill: none; } .above { stroke: ", theme.series[1],
+                 "; } .below { stroke: ", theme.series[0], "; } ");
+}
 
 std::string coordinate(double value) { return fixed(value, 1); }
 
@@ -71,7 +74,8 @@ class Drawing {
   /// At (x, y) in a picture whose right border is at `right`.
   std::string svg(double x, double y, double right) const {
     const std::string scale =
-        scale_ > 0 ? str_cat(" (full colour from \xC2\xB1", significant(scale_, 2), ")") : " (all zero)";
+        scale_ > 0 ? str_cat(" (full colour from ", negative() ? "\xC2\xB1" : "", significant(scale_, 2), ")")
+                   : " (all zero)";
     std::string out = text_at(x, y + 12, map_.title, " font-weight=\"600\"");
     out += text_at(right, y + 12, map_.scale_text + scale, " text-anchor=\"end\" class=\"soft\"");
     const double left = x + kNames;
@@ -87,6 +91,9 @@ class Drawing {
   }
 
  private:
+  bool negative() const {
+    return std::any_of(map_.values.begin(), map_.values.end(), [](double value) { return value < 0; });
+  }
   double group_height() const { return row_height_ * static_cast<double>(group_rows_); }
 
   /// 1 to kLevels above zero, -1 to -kLevels below, 0 for nothing to draw.
@@ -147,7 +154,7 @@ std::string to_svg(const HeatMapPicture& picture) {
   const std::string w = coordinate(width), h = coordinate(height);
   std::string out = str_cat("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", w, "\" height=\"", h,
                             "\" viewBox=\"0 0 ", w, " ", h, "\" role=\"img\" aria-label=\"", escape(picture.title),
-                            "\" font-size=\"12.5\" font-family=\"system-ui, sans-serif\">\n<style>", kTheme, kStyle,
+                            "\" font-size=\"12.5\" font-family=\"system-ui, sans-serif\">\n<style>", for_both_themes(rules),
                             "</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n");
   double y = kMargin;
   out += text_at(kMargin, y + 14, picture.title, " font-size=\"17\" font-weight=\"600\"");

@@ -1,5 +1,7 @@
 """Everything about the operators that is neither a derivative nor a golden value."""
 
+import math
+
 import pytest
 import torch
 
@@ -208,6 +210,7 @@ class TestMessages:
         ((x.long(), x, x, None, 1, 0), r"q: expected a floating point dtype, got int64"),
         ((x, x, x, None, -1, 0), r"reach_left: expected 0 or more, got -1"),
         ((x, x, x, None, 0, -2), r"reach_right: expected 0 or more, got -2"),
+        ((x, x, x, None, 0, 0, math.nan), r"scale: expected a finite number, got nan"),
         ((x, x, x, torch.zeros(2, 3), 1, 0), r"table: expected \[H = 3, 2c \+ 1\] or \[1, 2c \+ 1\], got \[2, 3\]"),
         ((x, x, x, torch.zeros(3, 4), 1, 0), r"table: expected 2c \+ 1 entries with c >= 1, the longer reach, got 4"),
         ((x, x, x, torch.zeros(3, 3), 1, 2), r"table: expected 2c \+ 1 entries with c >= 2, the longer reach, got 3"),
@@ -237,6 +240,12 @@ class TestMessages:
             else:  # no backend takes it
                 ops.local_attention(*arguments)
 
+    def test_results_on_another_device(self):
+        """The backward operator reads all of its operands' values."""
+        out, lse = ops.local_attention_forward(self.x, self.x, self.x, None, 1, 0)
+        with pytest.raises(ValueError, match="^local_attention: lse: expected device cpu as q, got meta$"):
+            ops.local_attention_backward(out, self.x, self.x, self.x, None, out, lse.to("meta"), 1, 0)
+
     @pytest.mark.parametrize("arguments, message", [
         ((x, x, torch.zeros(3, 2, 4), "forward"), r"form: expected causal or full, got forward"),
         ((x, x[..., :3], torch.zeros(3, 2, 4), "full"), r"m: expected \[B = 2, Hm, M, D = 4\], got \[2, 3, 5, 3\]"),
@@ -258,6 +267,7 @@ class TestMessages:
 
     @pytest.mark.parametrize("form, options, message", [
         ("causal", {"window": -1}, r"window: expected 0 or more, got -1"),
+        ("causal", {"scale": math.inf}, r"scale: expected a finite number, got inf"),
         ("full", {"window": 4}, r"window: expected 0 in the form full, got 4"),
         ("causal", {"accumulator": "float16"},
          r"accumulator: expected float64, float32_compensated or float32, got float16"),

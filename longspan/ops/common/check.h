@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/SymIntArrayRef.h>
 
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -55,6 +56,10 @@ inline void check_same_or_float32(const char* op, const char* name, const at::Te
 inline void check_floating(const char* op, const char* name, const at::Tensor& t) {
   TORCH_CHECK_VALUE(at::isFloatingType(t.scalar_type()), op, ": ", name, ": expected a floating point dtype, got ",
                     dtype_name(t));
+}
+
+inline void check_finite(const char* op, const char* name, double value) {
+  TORCH_CHECK_VALUE(std::isfinite(value), op, ": ", name, ": expected a finite number, got ", value);
 }
 
 inline void check_dims(const char* op, const char* name, const at::Tensor& t, int64_t dims, const char* shape) {

@@ -77,6 +77,7 @@ Shape<Int> check(const Inputs& x, const Options& o) {
   const auto s = check_operands<Int>(x);
   TORCH_CHECK_VALUE(o.reach_left >= 0, kOp, ": reach_left: expected 0 or more, got ", o.reach_left);
   TORCH_CHECK_VALUE(o.reach_right >= 0, kOp, ": reach_right: expected 0 or more, got ", o.reach_right);
+  if (o.scale) check_finite(kOp, "scale", *o.scale);
   if (x.table) check_table<Int>(x, o, s.heads);
   check_packing(x, o, s);
   check_dropout(kOp, o.dropout, o.dropout_seed, x.q);
@@ -105,6 +106,7 @@ inline void check_backward(const at::Tensor& dout, const Inputs& x, const at::Te
   check_shape("dout", dout, like_out(dout));
   TORCH_CHECK_VALUE(lse.scalar_type() == sum_dtype(x.q), kOp, ": lse: expected ",
                     c10::getDtypeNames(sum_dtype(x.q)).first, ", got ", dtype_name(lse));
+  check_same_device(kOp, "lse", lse, x.q);
   check_shape("lse", lse, lse.dim() == 3 && rows_of_q(lse));
 }
 

@@ -59,6 +59,7 @@ Shape<Int> check_inputs(const char* op, const Inputs& x, Form form, const Option
   if (o.cu_seqlens) check_borders_shape<Int>(op, "cu_seqlens", *o.cu_seqlens, x.q);
   TORCH_CHECK_VALUE(o.window >= 0, op, ": window: expected 0 or more, got ", o.window);
   TORCH_CHECK_VALUE(form == Form::causal || o.window == 0, op, ": window: expected 0 in the form full, got ", o.window);
+  check_finite(op, "scale", o.scale);
   parse_accumulator(op, o.accumulator);
   check_dropout(op, o.dropout, o.dropout_seed, x.q);
   return s;

@@ -104,7 +104,8 @@ Action set_up_inspect_lavo(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("--text", options->text, "a text file, or a dataset (its held-out text)")->required();
-  app.add_option("--svg", options->svg, "file for a picture: slots over the text, layer by layer");
+  app.add_option("--svg", options->svg, "file for a picture: slots over the text, layer by layer")
+      ->check([](const std::string& path) { return std::string(path.empty() ? "expected a file name, got ''" : ""); });
   app.add_option("--from", options->from, "first position shown; what lies before it is read (default: 0)")
       ->check(CLI::Range(int64_t{0}, kMostTokens));
   app.add_option("--positions", options->positions, "positions shown (default: 160)")
