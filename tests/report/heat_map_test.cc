@@ -47,13 +47,16 @@ TEST(HeatMap, AFewExtremesDoNotPaleTheRest) {
   map.values[8] = INFINITY;
   const std::string svg = to_svg(p);
   EXPECT_EQ(count(svg, "<path"), 1) << "all in full colour";
-  EXPECT_NE(svg.find("full colour from \xC2\xB1"
-                     "0.25"),
+  EXPECT_NE(svg.find("full colour from 0.25"), std::string::npos) << "no sign where nothing is negative";
+  map.values[9] = -0.25;
+  EXPECT_NE(to_svg(p).find("full colour from \xC2\xB1"
+                           "0.25"),
             std::string::npos);
 }
 
 TEST(HeatMap, IsSafeAndSelfContained) {
   const std::string svg = to_svg(picture());
+  EXPECT_EQ(svg.find("var("), std::string::npos) << "what is no browser may know no variables";
   EXPECT_NE(svg.find("&lt;slots&gt;"), std::string::npos);
   EXPECT_NE(svg.find("title &amp; more"), std::string::npos);
   EXPECT_NE(svg.find(">&lt;</text>"), std::string::npos) << "the text's own character";
