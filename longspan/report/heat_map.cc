@@ -16,6 +16,7 @@ namespace {
 // Sizes in SVG units.
 constexpr double kMargin = 16, kNames = 76, kCellWidth = 7, kLeastWidth = 560, kGroupGap = 6, kMapGap = 34;
 constexpr double kTitleHeight = 26, kLineHeight = 17, kGroupHeight = 64, kTextHeight = 18;
+constexpr double kLetter = 6.6;  ///< mean width of a letter of the explanations
 constexpr int kLevels = 8;  ///< of strength, on either side of zero
 
 /// Colours as they stand, not as variables: a picture is also read by programs that know no variables.
@@ -67,19 +68,18 @@ class Drawing {
 
   double width() const { return kNames + cell_width_ * static_cast<double>(map_.columns); }
   double height() const {
-    return kLineHeight + static_cast<double>(map_.groups.size()) * (group_height() + kGroupGap) +
+    return 2 * kLineHeight + static_cast<double>(map_.groups.size()) * (group_height() + kGroupGap) +
            (map_.labels.empty() ? 0 : kTextHeight);
   }
 
-  /// At (x, y) in a picture whose right border is at `right`.
-  std::string svg(double x, double y, double right) const {
+  std::string svg(double x, double y) const {
     const std::string scale =
         scale_ > 0 ? str_cat(" (full colour from ", negative() ? "\xC2\xB1" : "", significant(scale_, 2), ")")
                    : " (all zero)";
     std::string out = text_at(x, y + 12, map_.title, " font-weight=\"600\"");
-    out += text_at(right, y + 12, map_.scale_text + scale, " text-anchor=\"end\" class=\"soft\"");
+    out += text_at(x, y + 12 + kLineHeight, map_.scale_text + scale, " class=\"soft\"");
     const double left = x + kNames;
-    double top = y + kLineHeight;
+    double top = y + 2 * kLineHeight;
     for (std::size_t group = 0; group < map_.groups.size(); ++group, top += group_height() + kGroupGap) {
       out += text_at(left - 8, top + group_height() / 2 + 4, map_.groups[group], " text-anchor=\"end\"");
       out += str_cat("<rect x=\"", coordinate(left), "\" y=\"", coordinate(top), "\" width=\"",
@@ -145,6 +145,8 @@ class Drawing {
 std::string to_svg(const HeatMapPicture& picture) {
   std::vector<Drawing> drawings(picture.maps.begin(), picture.maps.end());
   double width = kLeastWidth, height = kMargin + kTitleHeight + kLineHeight * static_cast<double>(picture.lines.size());
+  for (const std::string& line : picture.lines)
+    width = std::max(width, kLetter * static_cast<double>(line.size()));
   for (const Drawing& drawing : drawings) {
     width = std::max(width, drawing.width());
     height += kMapGap + drawing.height();
@@ -165,7 +167,7 @@ std::string to_svg(const HeatMapPicture& picture) {
   }
   for (const Drawing& drawing : drawings) {
     y += kMapGap;
-    out += drawing.svg(kMargin, y, width - kMargin);
+    out += drawing.svg(kMargin, y);
     y += drawing.height();
   }
   return out + "</svg>\n";
