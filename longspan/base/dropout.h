@@ -29,4 +29,9 @@ struct Dropout {
   }
 };
 
+/// Dropout of one query head of one batch row (or packed sequence).
+struct HeadDropout : Dropout {
+  int64_t row = 0, head = 0;
+};
+
 }  // namespace longspan

@@ -49,8 +49,7 @@ HWY_INLINE void Philox4x32(DU du, VU (&c)[4], uint32_t key0, uint32_t key1) {
 /// factors[key - j][query - i] = `kept` where dropout keeps the weight of a query of [i, i + kTile) for a key of
 /// [j, j + kTile), else 0; i and j are multiples of kTile.
 template <class T>
-HWY_NOINLINE void dropout_block(const Dropout& dropout, int64_t row, int64_t head, int64_t i, int64_t j, T kept,
-                                T* factors) {
+HWY_NOINLINE void dropout_block(const HeadDropout& dropout, int64_t i, int64_t j, T kept, T* factors) {
   const TileTag<T> d;
   const hn::Rebind<float, TileTag<T>> df;
   const hn::Rebind<uint32_t, TileTag<T>> du;
@@ -61,7 +60,7 @@ HWY_NOINLINE void dropout_block(const Dropout& dropout, int64_t row, int64_t hea
     for (int64_t lane = 0; lane < kTile; lane += N) {
       hn::Vec<decltype(du)> words[4] = {
           hn::Iota(du, static_cast<uint32_t>(i + lane)), hn::Set(du, static_cast<uint32_t>(j / 4 + group)),
-          hn::Set(du, static_cast<uint32_t>(head)), hn::Set(du, static_cast<uint32_t>(row))};
+          hn::Set(du, static_cast<uint32_t>(dropout.head)), hn::Set(du, static_cast<uint32_t>(dropout.row))};
       Philox4x32(du, words, static_cast<uint32_t>(dropout.seed), static_cast<uint32_t>(dropout.seed >> 32));
       for (int word = 0; word < 4; ++word) {
         const auto keep = hn::IfThenZeroElse(hn::RebindMask(df, hn::Lt(words[word], threshold)), one);

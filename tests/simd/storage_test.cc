@@ -31,10 +31,10 @@ void narrow(const float* from, int64_t n, BFloat16* to) { copy(from, n, to); }
 void widen(const BFloat16* from, int64_t n, float* to) { copy(from, n, to); }
 
 void block_float(const Dropout& dropout, int64_t row, int64_t head, int64_t i, int64_t j, float* factors) {
-  vec::dropout_block(dropout, row, head, i, j, static_cast<float>(dropout.scale()), factors);
+  vec::dropout_block(HeadDropout{dropout, row, head}, i, j, static_cast<float>(dropout.scale()), factors);
 }
 void block_double(const Dropout& dropout, int64_t row, int64_t head, int64_t i, int64_t j, double* factors) {
-  vec::dropout_block(dropout, row, head, i, j, dropout.scale(), factors);
+  vec::dropout_block(HeadDropout{dropout, row, head}, i, j, dropout.scale(), factors);
 }
 
 }  // namespace longspan::HWY_NAMESPACE

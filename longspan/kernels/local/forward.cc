@@ -131,12 +131,11 @@ HWY_INLINE void exponentiate(const V (&maxima)[kVectors], const T* factors, int6
 
 /// Zeroes what dropout does not keep of the weights of keys [first, first + count), first a multiple of kLocalTile.
 template <class T>
-HWY_NOINLINE void drop_weights(const Dropout& dropout, int64_t row, int64_t head, int64_t query, int64_t first,
-                               int64_t count, T* weights) {
+HWY_NOINLINE void drop_weights(const HeadDropout& dropout, int64_t query, int64_t first, int64_t count, T* weights) {
   const TileTag<T> d;
   HWY_ALIGN T kept[kLocalTile * kLocalTile];
   for (int64_t key = 0; key < count; key += kLocalTile) {
-    panel::dropout_block(dropout, row, head, query, first + key, T(1), kept);
+    panel::dropout_block(dropout, query, first + key, T(1), kept);
     T* block = weights + key * kLocalTile;
     for (int64_t i = 0; i < kLocalTile * kLocalTile; i += panel::Blocking<T>::lanes)
       hn::Store(hn::Mul(hn::Load(d, block + i), hn::Load(d, kept + i)), d, block + i);
@@ -214,7 +213,8 @@ HWY_INLINE void forward_head(const LocalForward<S, O>& params, const LocalUnit& 
     // A lane without a finite score keeps weights of zero: e^(-infinity - 0).
     for (V& maximum : maxima) maximum = hn::IfThenZeroElse(hn::Eq(maximum, minus_infinity), maximum);
     exponentiate(maxima, factors, count, weights, sums);
-    if (params.dropout.active()) drop_weights(params.dropout, unit.sequence, head, start, first, count, weights);
+    if (params.dropout.active())
+      drop_weights(HeadDropout{params.dropout, unit.sequence, head}, start, first, count, weights);
     const int64_t next = std::min(start + kLocalTile, unit.last);
     panel::prefetch_rows(q.data + (next - x.offset) * q.row_stride, q.row_stride, width,
                          std::min(kLocalTile, unit.last - next));

@@ -39,12 +39,6 @@ struct UnitPanels {
   bool exact_keys;  ///< a key of the unit is not finite
 };
 
-/// Dropout of one head of one sequence.
-struct HeadDropout {
-  const Dropout& dropout;
-  int64_t row, head;
-};
-
 /// Panels of one tile.
 template <class T>
 struct TilePanels {
@@ -154,11 +148,10 @@ HWY_NOINLINE void tile_gradients(const Tile& tile, const DistanceScores<T>& dist
   HWY_ALIGN T weights[kLocalTile * kLocalTile];
   HWY_ALIGN T dscores[kLocalTile * kLocalTile];
   HWY_ALIGN T kept_memory[kLocalTile * kLocalTile];
-  const T* kept = dropout.dropout.active() ? kept_memory : nullptr;
+  const T* kept = dropout.active() ? kept_memory : nullptr;
   for (int64_t block = tile.first_block(); block < tile.last_key(); block += kLocalTile) {
     if (kept != nullptr)
-      panel::dropout_block(dropout.dropout, dropout.row, dropout.head, tile.start, block,
-                           static_cast<T>(dropout.dropout.scale()), kept_memory);
+      panel::dropout_block(dropout, tile.start, block, static_cast<T>(dropout.scale()), kept_memory);
     if (tile.whole(block))
       block_gradients<true>(tile, distances, scale, block, unit, rows, kept, weights, dscores);
     else

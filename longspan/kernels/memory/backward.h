@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "longspan/base/aligned.h"
+#include "longspan/base/dropout.h"
 #include "longspan/kernels/memory/basis.h"
 #include "longspan/kernels/memory/rows.h"
-#include "longspan/kernels/memory/slot_dropout.h"
 
 namespace longspan::kernels::memory {
 
@@ -17,7 +17,7 @@ struct GradientRun {
   int64_t slots = 0, width = 0, rows = 0;
   double scale = 1;
   int64_t count = 0;  ///< position of the first row
-  SlotDropout dropout;
+  HeadDropout dropout;  ///< of the slots' reading weights
   Rows<const T> q, dout;
   Rows<T> dq;
   // Causal. The gradient of m stays in the scratch, where the heads of a group add theirs up.

@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "longspan/kernels/memory/plan.h"
-#include "longspan/kernels/memory/slot_dropout.h"
 #include "longspan/simd/dropout-inl.h"
 #include "longspan/simd/math-inl.h"
 
@@ -73,11 +72,10 @@ HWY_NOINLINE void softmax_rows(int64_t rows, int64_t slots, int64_t stride, T sc
 /// factors [rows][stride] = 1 / (1 - p) where dropout keeps a slot's weight, else 0, for the rows from `position` on.
 /// Writes whole vectors, up to kTile rows. The bits are those of base/dropout.h.
 template <class T>
-HWY_NOINLINE void dropout_rows(const SlotDropout& dropout, int64_t rows, int64_t stride, int64_t position, T* factors) {
+HWY_NOINLINE void dropout_rows(const HeadDropout& dropout, int64_t rows, int64_t stride, int64_t position, T* factors) {
   const hn::ScalableTag<uint32_t> du;
   constexpr int64_t kLanes = hn::MaxLanes(du);
   HWY_ALIGN uint32_t row[kLanes], group[kLanes], words[4 * kLanes];
-  const auto seed = static_cast<uint64_t>(dropout.seed);
   const auto kept = static_cast<T>(dropout.scale());
   const uint32_t threshold = dropout.threshold();
   const int64_t groups = stride / 4;
@@ -88,8 +86,8 @@ HWY_NOINLINE void dropout_rows(const SlotDropout& dropout, int64_t rows, int64_t
     }
     hn::Vec<decltype(du)> word[4] = {hn::Load(du, row), hn::Load(du, group),
                                      hn::Set(du, static_cast<uint32_t>(dropout.head)),
-                                     hn::Set(du, static_cast<uint32_t>(dropout.sequence))};
-    sn::Philox4x32(du, word, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+                                     hn::Set(du, static_cast<uint32_t>(dropout.row))};
+    sn::Philox4x32(du, word, static_cast<uint32_t>(dropout.seed), static_cast<uint32_t>(dropout.seed >> 32));
     hn::StoreInterleaved4(word[0], word[1], word[2], word[3], du, words);
     for (int64_t i = 0; i < 4 * kLanes; ++i) factors[4 * first + i] = words[i] >= threshold ? kept : T(0);
   }
