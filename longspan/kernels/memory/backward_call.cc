@@ -30,8 +30,8 @@ class Backward {
   Backward(const MemoryBackward<S, M>& p, const Parallel& parallel)
       : p_(p),
         parallel_(parallel),
-        features_(p.feature_heads == 0 ? p.heads : p.feature_heads),
-        group_(features_ == 0 ? 1 : p.heads / features_),
+        features_(p.features()),
+        group_(p.group()),
         plan_(p.sequences, p.queries, p.causal ? p.state.count : nullptr, features_,
               std::is_same_v<M, T> ? parallel.workers() : 1),
         items_(static_cast<int64_t>(plan_.items().size())),

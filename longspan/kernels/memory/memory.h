@@ -66,7 +66,10 @@ struct MemoryParams {
   int64_t basis_head_stride = 0;       ///< r d, or 0 when the heads share one basis
   ConstMemoryState state;              ///< causal: what came before; null pointers for a fresh start
 
-  int64_t features_of(int64_t head) const { return feature_heads == 0 ? head : head / (heads / feature_heads); }
+  /// Hm, query heads of each head of features (1 or more), and the head of features that a query head reads.
+  int64_t features() const { return feature_heads == 0 ? heads : feature_heads; }
+  int64_t group() const { return features() == 0 ? 1 : heads / features(); }
+  int64_t features_of(int64_t head) const { return head / group(); }
 };
 
 /// Forward: writes out [S, H, N, d]; a sequence without sources gives zeros.

@@ -187,7 +187,7 @@ namespace {
 /// visit(s, g, k, rows of m, number of the chunk) for every chunk of every head of features, in parallel.
 template <class S, class M, class F>
 void for_each_chunk(const MemoryParams<S, M>& p, const Plan& plan, const Parallel& parallel, const F& visit) {
-  const int64_t heads = p.feature_heads == 0 ? p.heads : p.feature_heads;
+  const int64_t heads = p.features();
   const int64_t items = static_cast<int64_t>(plan.items().size());
   const double flops = static_cast<double>(plan.total_rows()) * heads * p.width;
   run_tasks(parallel, items * heads, flops, [&](int64_t index, int) {
@@ -218,7 +218,7 @@ template <class S, class M>
 void full_memory(const MemoryParams<S, M>& p, Accumulator kind, const Plan& sources, const Parallel& parallel,
                  Computed<S>* means, double* totals) {
   using T = Computed<S>;
-  const int64_t heads = p.feature_heads == 0 ? p.heads : p.feature_heads, group = heads ? p.heads / heads : 1;
+  const int64_t heads = p.features(), group = p.group();
   const int64_t size = words(kind) * p.width, stride = padded(p.slots);
   AlignedBuffer<double> sums(heads * sources.total_chunks() * size);
   for_each_chunk(p, sources, parallel, [&](int64_t s, int64_t k, const RowsView<const M>& m, int64_t chunk) {
