@@ -66,6 +66,14 @@ inline void check_dims(const char* op, const char* name, const at::Tensor& t, in
   TORCH_CHECK_VALUE(t.dim() == dims, op, ": ", name, ": expected ", shape, ", got ", t.sym_sizes());
 }
 
+/// Grouped heads: `t` [B, Hg, M, D] has a number of heads, `letters` in messages, that divides the H of q.
+template <class Int>
+void check_groups(const char* op, const char* name, const char* letters, const at::Tensor& t, const Int& heads) {
+  const Int& groups = sizes_of<Int>(t)[1];
+  TORCH_CHECK_VALUE(groups == heads || (groups >= 1 && heads % groups == 0), op, ": ", name,
+                    ": expected a number of heads ", letters, " that divides H = ", heads, ", got ", t.sym_sizes());
+}
+
 /// Borders of packed sequences: [S + 1], int32 or int64, on the CPU or beside q; under packing the batch is 1. Their
 /// values are checked by load_borders() (rows.h), where there are any.
 template <class Int>

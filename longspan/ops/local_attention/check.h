@@ -32,8 +32,7 @@ Shape<Int> check_operands(const Inputs& x) {
   TORCH_CHECK_VALUE(s.width >= 1, kOp, ": q: expected a width D of 1 or more, got ", x.q.sym_sizes());
   TORCH_CHECK_VALUE(ks[0] == s.batch && ks[3] == s.width, kOp, ": k: expected [B = ", s.batch, ", Hk, M, D = ", s.width,
                     "], got ", x.k.sym_sizes());
-  TORCH_CHECK_VALUE(s.key_heads == s.heads || (s.key_heads >= 1 && s.heads % s.key_heads == 0), kOp,
-                    ": k: expected a number of heads Hk that divides H = ", s.heads, ", got ", x.k.sym_sizes());
+  check_groups<Int>(kOp, "k", "Hk", x.k, s.heads);
   TORCH_CHECK_VALUE(vs[0] == s.batch && vs[1] == s.key_heads && vs[2] == s.keys, kOp, ": v: expected [B = ", s.batch,
                     ", Hk = ", s.key_heads, ", M = ", s.keys, ", Dv], got ", x.v.sym_sizes());
   TORCH_CHECK_VALUE(s.value_width >= 1, kOp, ": v: expected a width Dv of 1 or more, got ", x.v.sym_sizes());

@@ -49,8 +49,7 @@ Shape<Int> check_inputs(const char* op, const Inputs& x, Form form, const Option
   TORCH_CHECK_VALUE(s.width >= 1, op, ": q: expected a width D of 1 or more, got ", x.q.sym_sizes());
   TORCH_CHECK_VALUE(ms[0] == s.batch && ms[3] == s.width, op, ": m: expected [B = ", s.batch, ", Hm, M, D = ", s.width,
                     "], got ", x.m.sym_sizes());
-  TORCH_CHECK_VALUE(s.feature_heads == s.heads || (s.feature_heads >= 1 && s.heads % s.feature_heads == 0), op,
-                    ": m: expected a number of heads Hm that divides H = ", s.heads, ", got ", x.m.sym_sizes());
+  check_groups<Int>(op, "m", "Hm", x.m, s.heads);
   TORCH_CHECK_VALUE((bs[0] == 1 || bs[0] == s.heads) && s.slots >= 1 && bs[2] == s.width, op,
                     ": basis: expected [H = ", s.heads, ", R, D = ", s.width, "] or [1, R, D], R >= 1, got ",
                     x.basis.sym_sizes());
