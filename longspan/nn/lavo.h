@@ -1,6 +1,8 @@
 // LAVO: local attention whose outputs are compressed into orthogonal memory slots (specification part A).
 #pragma once
 
+#include <functional>
+
 #include "longspan/nn/attention.h"
 #include "longspan/nn/lavo_basis.h"
 #include "longspan/nn/lavo_options.h"
@@ -109,6 +111,11 @@ class LavoAttention final : public Attention {
                    const std::optional<at::Tensor>& cu_k, bool in_windows) const;
   at::Tensor local_in_windows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                               const std::optional<at::Tensor>& cu) const;
+  /// Over `keys` and `values`, with borders where they need any; `in_windows` aggregates features apart from the
+  /// local branch where blockwise().
+  Mixed mix_rows(const Operands& in, const at::Tensor& keys, const at::Tensor& values,
+                 const std::optional<at::Tensor>& cu, const std::optional<at::Tensor>& cu_k,
+                 const std::function<at::Tensor(const at::Tensor&)>& in_windows) const;
   Mixed mix(const Operands& in, const std::optional<at::Tensor>& cu) const;
   Mixed mix_stream(State& next, const Operands& in, const State& state, const std::optional<at::Tensor>& cu) const;
 

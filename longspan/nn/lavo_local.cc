@@ -55,41 +55,41 @@ at::Tensor LavoAttention::local_in_windows(const at::Tensor& q, const at::Tensor
   return unflatten_heads(pack, q.size(0));
 }
 
-LavoAttention::Mixed LavoAttention::mix(const Operands& in, const std::optional<at::Tensor>& cu) const {
-  if (!parts_.local) return {{}, in.features};
+LavoAttention::Mixed LavoAttention::mix_rows(
+    const Operands& in, const at::Tensor& keys, const at::Tensor& values, const std::optional<at::Tensor>& cu,
+    const std::optional<at::Tensor>& cu_k, const std::function<at::Tensor(const at::Tensor&)>& in_windows) const {
   const int64_t width = sizes().head_width();
   Mixed out;
-  if (!blockwise()) {
-    const at::Tensor mixed = local(in.local_q, in.keys, in.values, cu, std::nullopt, false);
-    if (parts_.output) out.output = first_columns(mixed, width);
-    out.features = parts_.aggregated ? last_columns(mixed, width) : in.features;
+  if (blockwise()) {
+    if (parts_.output) out.output = local(in.local_q, keys, first_columns(values, width), cu, cu_k, false);
+    out.features = in_windows(last_columns(values, width));
     return out;
   }
-  if (parts_.output) out.output = local(in.local_q, in.keys, first_columns(in.values, width), cu, std::nullopt, false);
-  out.features = local_in_windows(in.local_q, in.keys, last_columns(in.values, width), cu);
+  const at::Tensor mixed = local(in.local_q, keys, values, cu, cu_k, false);
+  if (parts_.output) out.output = first_columns(mixed, width);
+  out.features = parts_.aggregated ? last_columns(mixed, width) : in.features;
   return out;
+}
+
+LavoAttention::Mixed LavoAttention::mix(const Operands& in, const std::optional<at::Tensor>& cu) const {
+  if (!parts_.local) return {{}, in.features};
+  return mix_rows(in, in.keys, in.values, cu, std::nullopt, [&](const at::Tensor& features) {
+    return local_in_windows(in.local_q, in.keys, features, cu);
+  });
 }
 
 LavoAttention::Mixed LavoAttention::mix_stream(State& next, const Operands& in, const State& state,
                                                const std::optional<at::Tensor>& cu) const {
   if (!parts_.local) return {{}, in.features};
-  const int64_t width = sizes().head_width();
   NewRows fresh = {{"keys", in.keys}, {"values", in.values}};
   if (bidirectional()) fresh.emplace_back("queries", in.local_q);
   const WindowRows rows = join_window(next, fresh, cu);
-  const at::Tensor &keys = rows.at("keys"), &values = rows.at("values");
-  Mixed out;
-  if (!blockwise()) {
-    const at::Tensor mixed = local(in.local_q, keys, values, cu, rows.cu, false);
-    if (parts_.output) out.output = first_columns(mixed, width);
-    out.features = parts_.aggregated ? last_columns(mixed, width) : in.features;
-    return out;
-  }
-  if (parts_.output) out.output = local(in.local_q, keys, first_columns(values, width), cu, rows.cu, false);
-  const WindowBorders windows = window_borders(stream_rows(state, *cu), options_.w, bidirectional());
-  out.features = local(bidirectional() ? rows.at("queries") : in.local_q, keys, last_columns(values, width),
-                       windows.queries, windows.keys, true);
-  return out;
+  const at::Tensor& keys = rows.at("keys");
+  return mix_rows(in, keys, rows.at("values"), cu, rows.cu, [&](const at::Tensor& features) {
+    const WindowBorders windows = window_borders(stream_rows(state, *cu), options_.w, bidirectional());
+    return local(bidirectional() ? rows.at("queries") : in.local_q, keys, features, windows.queries, windows.keys,
+                 true);
+  });
 }
 
 }  // namespace longspan::nn
