@@ -166,6 +166,22 @@ void expect_matches_reference(Problem<S, M>& problem, const Parallel& parallel, 
     check("dbasis", std::vector<double>(problem.dbasis.begin(), problem.dbasis.end()), basis, largest(basis_bound));
 }
 
+std::vector<float> running_means(const std::vector<float>& m, Accumulator accumulator) {
+  const std::vector<float> q(m.size(), 0.5f);  // of no influence on a softmax over one slot
+  std::vector<float> out(m.size());
+  const float basis = 1;
+  MemoryForward<float> p;
+  p.sequences = p.heads = p.slots = p.width = 1;
+  p.queries.rows = p.sources.rows = static_cast<int64_t>(m.size());
+  p.q = {q.data(), 0, 0, 1};
+  p.m = {m.data(), 0, 0, 1};
+  p.basis = &basis;
+  p.accumulator = accumulator;
+  p.out = {out.data(), 0, 0, 1};
+  memory_forward(p, SerialParallel());
+  return out;
+}
+
 template Bounds error_bounds<float>(const testing::MemoryCase&, const std::vector<double>&, const std::vector<double>&,
                                     Accumulator);
 template Bounds error_bounds<double>(const testing::MemoryCase&, const std::vector<double>&, const std::vector<double>&,

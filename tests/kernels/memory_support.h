@@ -276,6 +276,9 @@ template <class T>
 Bounds error_bounds(const testing::MemoryCase& c, const std::vector<double>& dout, const std::vector<double>& dstate,
                     Accumulator accumulator = Accumulator::float64);
 
+/// The running means of m as the kernel's memory has them: with one slot and one column the output is the mean itself.
+std::vector<float> running_means(const std::vector<float>& m, Accumulator accumulator);
+
 /// Kernel outputs, and gradients where `gradients`, of every sequence and head against the reference.
 template <class S, class M>
 void expect_matches_reference(Problem<S, M>& problem, const Parallel& parallel, bool gradients);

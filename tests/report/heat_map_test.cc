@@ -5,14 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "count.h"
+
 namespace longspan::report {
 namespace {
-
-int count(const std::string& text, const std::string& what) {
-  int found = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
-  return found;
-}
 
 HeatMapPicture picture() {
   HeatMap map;
