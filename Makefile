@@ -31,7 +31,8 @@ build: setup
 test: build
 	@bash scripts/test.sh
 
-test-sanitizers: setup
+test-sanitizers:
+	@bash scripts/setup-packages.sh
 	@bash scripts/test-sanitizers.sh
 
 check:

@@ -22,6 +22,7 @@ tests_under() {
   summary+="; $1: $(grep -E 'tests? passed, [0-9]+ tests? failed out of' "$log" || echo 'ctest did not finish')"
 }
 if [[ -n $full ]]; then
+  bash scripts/setup-python.sh
   tests_under asan-ubsan-torch asan-ubsan-torch
   tests_under tsan tsan-full
 else
