@@ -156,8 +156,9 @@ std::string to_svg(const HeatMapPicture& picture) {
   const std::string w = coordinate(width), h = coordinate(height);
   std::string out = str_cat("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", w, "\" height=\"", h,
                             "\" viewBox=\"0 0 ", w, " ", h, "\" role=\"img\" aria-label=\"", escape(picture.title),
-                            "\" font-size=\"12.5\" font-family=\"system-ui, sans-serif\">\n<style>", for_both_themes(rules),
-                            "</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n");
+                            "\" font-size=\"12.5\" font-family=\"system-ui, sans-serif\">\n<style>",
+                            for_both_themes(rules), "</style>\n"
+                            "<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n");
   double y = kMargin;
   out += text_at(kMargin, y + 14, picture.title, " font-size=\"17\" font-weight=\"600\"");
   y += kTitleHeight;

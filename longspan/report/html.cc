@@ -107,7 +107,8 @@ void HtmlPage::preformatted(const std::string& text) { body_ += "<pre>" + escape
 std::string HtmlPage::html() const {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escape(title_) + "</title>\n<style>" + theme_variables() + kStyle + "</style>\n</head>\n<body>\n<h1>" + escape(title_) +
+         escape(title_) + "</title>\n<style>" + theme_variables() + kStyle +
+         "</style>\n</head>\n<body>\n<h1>" + escape(title_) +
          "</h1>\n" + body_ + "</body>\n</html>\n";
 }
 

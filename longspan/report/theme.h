@@ -6,8 +6,8 @@
 
 namespace longspan::report {
 
-/// Series colours keep a contrast of at least 3 to 1 to the background and differ in lightness, so that they can be told
-/// apart without hue.
+/// Series colours keep a contrast of at least 3 to 1 to the background and differ in lightness, so that they can be
+/// told apart without hue.
 struct Theme {
   const char *paper, *ink, *soft, *grid, *band;
   std::array<const char*, 6> series;
@@ -28,13 +28,16 @@ std::string for_both_themes(const Rules& rules) {
 inline std::string theme_variables() {
   return ":root { color-scheme: light dark; }\n" + for_both_themes([](const Theme& theme) {
            std::string out = ":root { ";
-           const auto set = [&](const std::string& name, const char* colour) { out += "--" + name + ": " + colour + "; "; };
+           const auto set = [&](const std::string& name, const char* colour) {
+             out += "--" + name + ": " + colour + "; ";
+           };
            set("paper", theme.paper);
            set("ink", theme.ink);
            set("soft", theme.soft);
            set("grid", theme.grid);
            set("band", theme.band);
-           for (std::size_t i = 0; i < theme.series.size(); ++i) set("series-" + std::to_string(i + 1), theme.series[i]);
+           for (std::size_t i = 0; i < theme.series.size(); ++i)
+             set("series-" + std::to_string(i + 1), theme.series[i]);
            return out + "}\n";
          });
 }
