@@ -6,6 +6,7 @@
 #include <string>
 
 #include "longspan/models/config.h"
+#include "longspan/models/residual_dropout.h"
 #include "longspan/nn/attention.h"
 
 namespace longspan::models {
@@ -30,13 +31,15 @@ class FeedForward : public torch::nn::Module {
   torch::nn::Linear up_{nullptr}, gate_{nullptr}, down_{nullptr};
 };
 
-/// x + attention(norm(x)), then x + feed_forward(norm(x)).
+/// x + attention(norm(x)), then x + feed_forward(norm(x)); in training mode with dropout on both branches, whose key is
+/// that of this block alone.
 class Block : public torch::nn::Module {
  public:
   explicit Block(const ModelConfig& config);
 
-  at::Tensor forward(const at::Tensor& x, const nn::AttentionInputs& inputs);
-  at::Tensor extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid);
+  at::Tensor forward(const at::Tensor& x, const nn::AttentionInputs& inputs, const DropoutKey& dropout);
+  at::Tensor extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid,
+                    const DropoutKey& dropout);
   /// What the attention does with x, see nn::Attention::inspect().
   std::map<std::string, at::Tensor> inspect(const at::Tensor& x);
 
@@ -44,7 +47,7 @@ class Block : public torch::nn::Module {
   const nn::Attention& attention() const { return *attention_; }
 
  private:
-  at::Tensor add_branch(const at::Tensor& x, const at::Tensor& branch) const;
+  at::Tensor add_branches(const at::Tensor& x, const at::Tensor& attention, const DropoutKey& dropout);
 
   double dropout_;
   std::shared_ptr<Norm> attention_norm_, feed_forward_norm_;

@@ -1,5 +1,7 @@
 #include "longspan/models/model_state.h"
 
+#include <ATen/ops/cat.h>
+
 #include "longspan/models/language_model.h"
 #include "longspan/models/tensor_files.h"
 
@@ -94,6 +96,25 @@ ModelState ModelState::detach() const {
 ModelState ModelState::select(const at::Tensor& index) const {
   ModelState out = each(*this, [&](const nn::State& layer) { return layer.select(index); });
   if (positions.defined()) out.positions = positions.index_select(0, index);
+  return out;
+}
+
+ModelState ModelState::stack(const std::vector<ModelState>& states) {
+  LONGSPAN_CHECK(!states.empty(), "state: there are no streams to stack");
+  ModelState out;
+  std::vector<at::Tensor> positions;
+  for (const ModelState& state : states) {
+    LONGSPAN_CHECK(state.layers.size() == states.front().layers.size(),
+                   "state: streams to stack must come from one model, got ", states.front().layers.size(), " and ",
+                   state.layers.size(), " layers");
+    positions.push_back(state.positions);
+  }
+  for (std::size_t i = 0; i < states.front().layers.size(); ++i) {
+    std::vector<nn::State> layer;
+    for (const ModelState& state : states) layer.push_back(state.layers[i]);
+    out.layers.push_back(nn::State::stack(layer));
+  }
+  out.positions = at::cat(positions);
   return out;
 }
 

@@ -21,6 +21,8 @@ struct ModelState {
   ModelState detach() const;
   /// The rows `index` [K] in that order.
   ModelState select(const at::Tensor& index) const;
+  /// The streams of `states` (of one model, at least one), one behind the other; caches are padded to the longest.
+  static ModelState stack(const std::vector<ModelState>& states);
 };
 
 /// Writes `state` to a safetensors file bound to the model's identity.

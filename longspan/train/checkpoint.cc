@@ -66,7 +66,7 @@ void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const 
                         {{"format", kFormat},
                          {"step", std::to_string(step_)},
                          {"threads", std::to_string(at::get_num_threads())},
-                         {"train_tokens", std::to_string(train_.size())},
+                         {"train_tokens", std::to_string(data_.train->size())},
                          {"model", models::to_json(model_->config()).dump()},
                          {"train", to_json(options_).dump()},
                          {"fingerprint", models::fingerprint(content)}});
@@ -105,7 +105,7 @@ std::vector<std::string> Trainer::resume(const std::string& folder) {
   const auto warn = [&](const auto&... parts) { warnings.push_back(str_cat("resume: ", parts...)); };
   if (threads != at::get_num_threads())
     warn("trained with ", threads, " threads, now ", at::get_num_threads(), ": the last bits will differ");
-  if (train_tokens != train_.size()) warn("the training data had ", train_tokens, " tokens, now ", train_.size());
+  if (train_tokens != data_.train->size()) warn("the training data had ", train_tokens, " tokens, now ", data_.train->size());
   if (const std::string changed = differences(options, to_json(options_)); !changed.empty())
     warn("options changed: ", changed);
   return warnings;
