@@ -44,6 +44,8 @@ Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
   const Json json = load_json(path);
   LONGSPAN_CHECK(json.is_object(), path, ": expected an object, got ", json.type_name());
   const int64_t version = integer(json, "format_version", path);
+  LONGSPAN_CHECK(version >= kDatasetVersion, path, ": format_version ", version, " is that of an older longspan; ",
+                 "make the data set again with longspan prepare");
   LONGSPAN_CHECK(version == kDatasetVersion, path, ": format_version must be ", kDatasetVersion, ", got ", version);
 
   tokenizer_ = load_tokenizer(folder_);
@@ -70,8 +72,19 @@ Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
     LONGSPAN_CHECK(tokens.size() == info.tokens, tokens.path(), ": holds ", tokens.size(), " tokens, but ",
                    kDatasetFile, " says ", info.tokens);
     check_consistent(info, *tokenizer_, owner);
-    splits_.emplace(name, Split{info, std::move(tokens)});
+    DocumentIndex documents(folder_ + "/" + documents_file(name), info.tokens);
+    LONGSPAN_CHECK(documents.size() == info.documents, documents.path(), ": holds ", documents.size(),
+                   " documents, but ", kDatasetFile, " says ", info.documents);
+    splits_.emplace(name, Split{info, std::move(tokens), std::move(documents)});
   }
+}
+
+int64_t Dataset::source_bytes(const std::string& name, int64_t first, int64_t count) const {
+  const Split& split = find(name);
+  LONGSPAN_CHECK(first >= 0 && count >= 0 && first <= split.info.tokens && count <= split.info.tokens - first,
+                 split.tokens.path(), ": ", count, " tokens from ", first, " on are asked for, it holds ",
+                 split.info.tokens);
+  return count;  // a token is a byte
 }
 
 std::vector<std::string> Dataset::split_names() const {

@@ -2,6 +2,7 @@
 //
 // - train.bin, valid.bin, test.bin: tokens as uint8, uint16 or uint32, little endian, by the size of the vocabulary;
 //   `test` is there when files were held out
+// - <split>.documents.bin: where its documents begin (data/document_index.h)
 // - dataset.json: format version, tokenizer, vocabulary, dtype; per split the numbers of SplitInfo
 // - tokenizer.json: the tokenizer
 #pragma once
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "longspan/base/progress.h"
+#include "longspan/data/document_index.h"
 #include "longspan/data/token_file.h"
 #include "longspan/text/tokenizer.h"
 
@@ -42,12 +44,18 @@ class Dataset {
   /// "train", "valid" or "test". Throws InputError for a split that is not there, with the ones that are.
   const TokenFile& split(const std::string& name) const { return find(name).tokens; }
   const SplitInfo& info(const std::string& name) const { return find(name).info; }
+  /// Borders of the split's documents.
+  const DocumentIndex& documents(const std::string& name) const { return find(name).documents; }
+  /// Bytes of source text that tokens [first, first + count) of a split stand for, exactly. Throws InputError for a
+  /// range outside the split.
+  int64_t source_bytes(const std::string& name, int64_t first, int64_t count) const;
   std::vector<std::string> split_names() const;
 
  private:
   struct Split {
     SplitInfo info;
     TokenFile tokens;
+    DocumentIndex documents;
   };
   const Split& find(const std::string& name) const;
 

@@ -122,11 +122,14 @@ class SplitWriter {
     name_ = split;
     info_ = {};
     writer_.emplace(folder_ / (split + ".bin"), token_type_for(tokenizer_.vocabulary_size()));
+    borders_.emplace(folder_ / documents_file(split));
   }
   /// The next `size` bytes of `source`, one more document of the split.
   void add(Source& source, int64_t size) {
     if (size == 0) return;
     ++info_.documents;
+    const auto border = static_cast<uint64_t>(info_.tokens);
+    borders_->write(&border, sizeof(border));
     while (size > 0) {
       const int64_t part = std::min(size, kPiece);
       source.read(piece_.data(), part);
@@ -142,6 +145,8 @@ class SplitWriter {
   void end() {
     writer_->commit();
     writer_.reset();
+    borders_->commit();
+    borders_.reset();
     splits_[name_] = info_;
   }
   const std::map<std::string, SplitInfo>& splits() const { return splits_; }
@@ -154,6 +159,7 @@ class SplitWriter {
   std::string name_;
   SplitInfo info_;
   std::optional<TokenWriter> writer_;
+  std::optional<AtomicFile> borders_;
   std::map<std::string, SplitInfo> splits_;
 };
 
@@ -201,7 +207,10 @@ void check_outside(const std::vector<std::string>& paths, const std::string& out
 /// All that a data set may hold, and so all that is replaced with it.
 std::vector<std::string> dataset_files() {
   std::vector<std::string> names = {kDatasetFile, kTokenizerFile};
-  for (const auto split : kSplits) names.push_back(str_cat(split, ".bin"));
+  for (const auto split : kSplits) {
+    names.push_back(str_cat(split, ".bin"));
+    names.push_back(documents_file(split));
+  }
   return names;
 }
 

@@ -79,6 +79,11 @@ TEST_F(DatasetTest, RoundTrip) {
   EXPECT_EQ(set.info("train").source_bytes, 2156000);
   EXPECT_EQ(set.info("train").documents, 2);
   EXPECT_EQ(set.info("valid").documents, 1);
+  EXPECT_EQ(set.documents("train").begin(1), 1500000);
+  EXPECT_EQ(set.documents("train").end(1), 2156000);
+  EXPECT_EQ(set.source_bytes("train", 1499990, 20), 20);
+  EXPECT_EQ(error_of([&] { set.source_bytes("train", 2155999, 2); }),
+            path("set/train.bin") + ": 2 tokens from 2155999 on are asked for, it holds 2156000");
   EXPECT_EQ(set.vocabulary(), 256);
   EXPECT_EQ(set.tokenizer().name(), "bytes");
   EXPECT_EQ(set.split_names(), (std::vector<std::string>{"test", "train", "valid"}));
@@ -89,7 +94,7 @@ TEST_F(DatasetTest, RoundTrip) {
   EXPECT_FALSE(Dataset::is_dataset(path("none")));
 
   const Json json = load_json(path("set/dataset.json"));
-  EXPECT_EQ(json["format_version"], Json(1));
+  EXPECT_EQ(json["format_version"], Json(2));
   EXPECT_EQ(json["dtype"], Json("uint8"));
   EXPECT_EQ(json["splits"]["valid"]["source_bytes"], Json(valid));
 }
@@ -103,6 +108,8 @@ TEST_F(DatasetTest, ValidationSpansFilesAndHasAMinimum) {
   EXPECT_EQ(set.split("valid").size(), kMinimumValidBytes);
   EXPECT_EQ(set.info("train").documents, 1);
   EXPECT_EQ(set.info("valid").documents, 2);
+  EXPECT_EQ(set.documents("valid").end(0), kMinimumValidBytes - 100);
+  EXPECT_EQ(set.documents("valid").find(kMinimumValidBytes - 100), 1);
   EXPECT_FALSE(set.has("test"));
   EXPECT_EQ(error_of([&] { set.split("test"); }), path("set") + ": has no split 'test', only: train, valid");
 }
@@ -219,7 +226,10 @@ TEST_F(DatasetTest, DamagedFolders) {
     put("set/dataset.json", good);
     return text;
   };
-  EXPECT_EQ(changed([](Json& json) { json["format_version"] = 2; }), json_path + ": format_version must be 1, got 2");
+  EXPECT_EQ(changed([](Json& json) { json["format_version"] = 3; }), json_path + ": format_version must be 2, got 3");
+  EXPECT_EQ(
+      changed([](Json& json) { json["format_version"] = 1; }),
+      json_path + ": format_version 1 is that of an older longspan; make the data set again with longspan prepare");
   EXPECT_EQ(changed([](Json& json) { json.erase("format_version"); }),
             json_path + ": format_version must be an integer from 1 to 9223372036854775807");
   EXPECT_EQ(changed([](Json& json) { json["format_version"] = (uint64_t{1} << 63) + 1; }),
@@ -240,11 +250,16 @@ TEST_F(DatasetTest, DamagedFolders) {
             json_path + ": split train: 3975 tokens of one byte each, but source_bytes says 3974");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["documents"] = 3976; }),
             json_path + ": split train: 3976 documents in 3975 source_bytes");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["documents"] = 2; }),
+            path("set/train.documents.bin") + ": holds 1 documents, but dataset.json says 2");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["../x"] = Json::object(); }),
             json_path + ": split ../x: expected one of train, valid, test");
   EXPECT_EQ(changed([](Json& json) { json["splits"] = 3; }), json_path + ": splits must be an object");
   EXPECT_EQ(changed([](Json& json) { json = Json::array(); }), json_path + ": expected an object, got array");
   EXPECT_EQ(open(), "");
+  fs::rename(path("set/train.documents.bin"), path("borders"));
+  EXPECT_EQ(open(), path("set/train.documents.bin") + ": cannot be opened: No such file or directory");
+  fs::rename(path("borders"), path("set/train.documents.bin"));
   fs::remove(path("set/valid.bin"));
   EXPECT_EQ(open(), path("set/valid.bin") + ": cannot be opened: No such file or directory");
   fs::remove(path("set/tokenizer.json"));
