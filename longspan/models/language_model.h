@@ -29,9 +29,9 @@ struct ParameterGroup {
 
 /// Padding and packing, as nn::AttentionInputs has them, at most one of the two; and what dropout is drawn from.
 struct TokenInputs {
-  std::optional<at::Tensor> valid = {};        ///< [B, N] bool, true = a real token
-  std::optional<at::Tensor> cu_seqlens = {};   ///< [S + 1], B = 1
-  std::optional<DropoutKey> dropout = {};      ///< of the residual branches; none: a seed from torch's generator
+  std::optional<at::Tensor> valid = {};       ///< [B, N] bool, true = a real token
+  std::optional<at::Tensor> cu_seqlens = {};  ///< [S + 1], B = 1
+  std::optional<DropoutKey> dropout = {};     ///< of the residual branches; none: a seed from torch's generator
 };
 
 /// Embedding, blocks `h += attention(norm(h)); h += feed_forward(norm(h))`, final norm, head.

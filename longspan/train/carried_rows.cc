@@ -12,9 +12,9 @@ namespace longspan::train {
 
 namespace {
 
-constexpr const char* kPositions = "carried.positions";
+std::string positions_name() { return str_cat(kCarried, "positions"); }
 
-std::string prefix(std::size_t layer) { return str_cat("carried.", layer, "."); }
+std::string prefix(std::size_t layer) { return str_cat(kCarried, layer, "."); }
 
 }  // namespace
 
@@ -37,9 +37,7 @@ CarriedRows::CarriedRows(const TokenFile& tokens, const DocumentIndex* documents
   carried_ = model.begin(own.count);
 }
 
-int64_t CarriedRows::begin(int64_t step, int64_t row) const {
-  return row * part_ + step % segments_ * options_.length;
-}
+int64_t CarriedRows::begin(int64_t step, int64_t row) const { return row * part_ + step % segments_ * options_.length; }
 
 int64_t CarriedRows::targets(int64_t step) const {
   if (!documents_) return options_.batch * options_.length;
@@ -59,14 +57,14 @@ at::Tensor CarriedRows::extended_nll(models::LanguageModel& model, models::Model
 /// A row in which documents may end: its first document goes on from the state, its last one leaves a state, and those
 /// between are a pack.
 at::Tensor CarriedRows::row_nll(models::LanguageModel& model, int64_t begin, models::ModelState& state,
-                                const models::DropoutKey& dropout) const {
+                                const models::DropoutKey& dropout) {
   const int64_t end = begin + options_.length;
   const int64_t first = documents_->find(begin), last = documents_->find(end);
   const auto key = [&](const Span& span) {
     return models::DropoutKey{dropout.seed, dropout.first_token + span.begin - begin};
   };
   const auto extend = [&](const Span& span) {
-    return extended_nll(model, state, read_rows(tokens_, {span.begin}, span.size), key(span));
+    return extended_nll(model, state, note(read_rows(tokens_, {span.begin}, span.size)), key(span));
   };
   if (first == last) return extend({begin, options_.length});
 
@@ -82,7 +80,11 @@ at::Tensor CarriedRows::row_nll(models::LanguageModel& model, int64_t begin, mod
     open = spans.back();
     spans.pop_back();
   }
-  if (!spans.empty()) parts.push_back(packed_nll(model, tokens_, spans, key(spans.front()), options_.loss_chunk));
+  if (!spans.empty()) {
+    const TokenPack pack = read_pack(tokens_, spans);
+    note(pack.inputs);
+    parts.push_back(packed_nll(model, pack, key(spans.front()), options_.loss_chunk));
+  }
   if (open) parts.push_back(extend(*open));
   // Documents of one token predict nothing.
   return parts.empty() ? at::empty({0}, model.parameters().front().options().requires_grad(false)) : at::cat(parts);
@@ -96,7 +98,7 @@ at::Tensor CarriedRows::nll(models::LanguageModel& model, int64_t step, const Ro
   const int64_t first_token = rows.first * options_.length;
   at::Tensor out;
   if (!documents_) {
-    out = extended_nll(model, state, read_rows(tokens_, begins, options_.length), {dropout_seed, first_token});
+    out = extended_nll(model, state, note(read_rows(tokens_, begins, options_.length)), {dropout_seed, first_token});
   } else {
     std::vector<at::Tensor> parts;
     std::vector<models::ModelState> states;
@@ -112,6 +114,11 @@ at::Tensor CarriedRows::nll(models::LanguageModel& model, int64_t step, const Ro
   return out;
 }
 
+void CarriedRows::begin_step() {
+  StepReader::begin_step();
+  next_.clear();
+}
+
 void CarriedRows::commit() {
   if (next_.empty()) return;
   std::vector<models::ModelState> states;
@@ -121,7 +128,7 @@ void CarriedRows::commit() {
 }
 
 models::NamedTensors CarriedRows::state() const {
-  models::NamedTensors out = {{kPositions, carried_.positions}};
+  models::NamedTensors out = {{positions_name(), carried_.positions}};
   for (std::size_t i = 0; i < carried_.layers.size(); ++i)
     for (const auto& [name, tensor] : carried_.layers[i].tensors()) out[prefix(i) + name] = tensor;
   return out;
@@ -140,7 +147,7 @@ void CarriedRows::set_state(const models::NamedTensors& tensors, const std::stri
     LONGSPAN_CHECK(fits, origin, ": tensor '", name, "' must be like ", tensor.sizes(), " of ", own_.count,
                    " rows, got ", found->second.sizes());
   }
-  carried_.positions = tensors.at(kPositions);
+  carried_.positions = tensors.at(positions_name());
   for (std::size_t i = 0; i < carried_.layers.size(); ++i) {
     nn::State layer;
     for (const auto& [name, tensor] : carried_.layers[i].tensors()) layer.set(name, tensors.at(prefix(i) + name));

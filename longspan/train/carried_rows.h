@@ -9,10 +9,13 @@
 
 namespace longspan::train {
 
+/// Names of carried tensors in a checkpoint begin so.
+inline constexpr const char* kCarried = "carried.";
+
 /// Truncated backpropagation through time. Row b of a step reads the next `length` tokens of the b-th of `batch` equal
-/// parts of the split, from the state that its last `length` tokens left; gradients end at the step's first token. After
-/// the last whole segment of the parts all rows begin anew with empty states; the up to length - 1 tokens that are left
-/// of each part, and up to `batch` tokens at the end of the split, are not read.
+/// parts of the split, from the state that its last `length` tokens left; gradients end at the step's first token.
+/// After the last whole segment of the parts all rows begin anew with empty states; the up to length - 1 tokens that
+/// are left of each part, and up to `batch` tokens at the end of the split, are not read.
 ///
 /// With `documents` a state ends with its document: nothing is seen, and nothing predicted, across a border.
 class CarriedRows final : public StepReader {
@@ -26,6 +29,7 @@ class CarriedRows final : public StepReader {
   int64_t begin(int64_t step, int64_t row) const;
   int64_t targets(int64_t step) const override;
   at::Tensor nll(models::LanguageModel& model, int64_t step, const Rows& rows, uint64_t dropout_seed) override;
+  void begin_step() override;
   void commit() override;
 
   /// States of the own rows: "carried.positions", "carried.<layer>.<name>".
@@ -34,7 +38,7 @@ class CarriedRows final : public StepReader {
 
  private:
   at::Tensor row_nll(models::LanguageModel& model, int64_t begin, models::ModelState& state,
-                     const models::DropoutKey& dropout) const;
+                     const models::DropoutKey& dropout);
   at::Tensor extended_nll(models::LanguageModel& model, models::ModelState& state, const at::Tensor& read,
                           const models::DropoutKey& dropout) const;
 

@@ -9,6 +9,8 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/model_files.h"
 #include "longspan/train/adamw.h"
+#include "longspan/train/carried_rows.h"
+#include "longspan/train/distributed.h"
 #include "longspan/train/train.h"
 
 namespace longspan::train {
@@ -61,6 +63,7 @@ models::NamedTensors Trainer::tensors() const {
 void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) const {
   make_writable_folder(folder);
   models::NamedTensors content = tensors();
+  for (const auto& [name, rows] : reader_->state()) content[name] = peers_ ? peers_->gather_rows(rows) : rows;
   content["generator"] = at::detail::getDefaultCPUGenerator().get_state();
   models::write_tensors(file_in(folder), content,
                         {{"format", kFormat},
@@ -91,12 +94,24 @@ std::vector<std::string> Trainer::resume(const std::string& folder) {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   at::Tensor generator_state = generator.get_state();
   into["generator"] = generator_state;
+  models::NamedTensors carried;  // a cache may be of any length
+  for (const auto& [name, info] : file.tensors())
+    if (name.starts_with(kCarried)) into[name] = carried[name] = models::read_tensor(file, name);
   models::check_tensors(file, into);
   models::NamedTensors content;
   for (const auto& [name, info] : file.tensors()) content[name] = models::read_tensor(file, name);
   LONGSPAN_CHECK(file.metadata("fingerprint") == models::fingerprint(content), path,
                  ": the content was altered after it was written");
 
+  // Runs that carried nothing until now begin to from empty states.
+  if (!carried.empty()) {
+    for (auto& [name, rows] : carried) {
+      LONGSPAN_CHECK(rows.dim() >= 1 && rows.size(0) == options_.batch, path, ": tensor '", name, "' is of ",
+                     rows.dim() >= 1 ? rows.size(0) : 0, " rows, but batch is ", options_.batch);
+      rows = rows.narrow(0, own_.first, own_.count);
+    }
+    reader_->set_state(carried, path);
+  }
   models::read_into(file, into);
   generator.set_state(generator_state);
   step_ = step;
@@ -105,7 +120,8 @@ std::vector<std::string> Trainer::resume(const std::string& folder) {
   const auto warn = [&](const auto&... parts) { warnings.push_back(str_cat("resume: ", parts...)); };
   if (threads != at::get_num_threads())
     warn("trained with ", threads, " threads, now ", at::get_num_threads(), ": the last bits will differ");
-  if (train_tokens != data_.train->size()) warn("the training data had ", train_tokens, " tokens, now ", data_.train->size());
+  if (train_tokens != data_.train->size())
+    warn("the training data had ", train_tokens, " tokens, now ", data_.train->size());
   if (const std::string changed = differences(options, to_json(options_)); !changed.empty())
     warn("options changed: ", changed);
   return warnings;

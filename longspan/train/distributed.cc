@@ -1,13 +1,12 @@
 #include "longspan/train/distributed.h"
 
+#ifndef USE_C10D_GLOO  // torch's own CMake files define it
 #define USE_C10D_GLOO
+#endif
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/from_blob.h>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -15,6 +14,9 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "longspan/base/check.h"
 
@@ -55,14 +57,13 @@ auto exchange(const char* what, const Call& call) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw RunError(str_cat("train: another process was lost or did not answer while ", what, ": ",
-                           first_line(error.what())));
+    throw RunError(
+        str_cat("train: another process was lost or did not answer while ", what, ": ", first_line(error.what())));
   }
 }
 
 std::shared_ptr<gloo::transport::Device> device_towards(const std::string& address) {
-  if (const char* name = variable("GLOO_SOCKET_IFNAME"))
-    return c10d::ProcessGroupGloo::createDeviceForInterface(name);
+  if (const char* name = variable("GLOO_SOCKET_IFNAME")) return c10d::ProcessGroupGloo::createDeviceForInterface(name);
   // The name of this machine need not lead to an address where the others can reach it, but here all are on it.
   if (address == "localhost" || address.starts_with("127."))
     return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
@@ -170,8 +171,7 @@ std::vector<double> Peers::sum(const std::vector<double>& values) {
 
 std::vector<double> Peers::gather(const std::vector<double>& values) {
   if (values.empty()) return {};
-  return exchange("numbers were exchanged",
-                  [&] { return values_of(at::cat(group_->all_gather(tensor_of(values)))); });
+  return exchange("numbers were exchanged", [&] { return values_of(at::cat(group_->all_gather(tensor_of(values)))); });
 }
 
 at::Tensor Peers::gather_rows(const at::Tensor& rows) {

@@ -40,7 +40,9 @@ at::Tensor DocumentPacks::nll(models::LanguageModel& model, int64_t step, const 
     const std::vector<Span> more = row(step, i);
     spans.insert(spans.end(), more.begin(), more.end());
   }
-  return packed_nll(model, tokens_, spans, {dropout_seed, rows.first * options_.length}, options_.loss_chunk);
+  const TokenPack pack = read_pack(tokens_, spans);
+  note(pack.inputs);
+  return packed_nll(model, pack, {dropout_seed, rows.first * options_.length}, options_.loss_chunk);
 }
 
 }  // namespace longspan::train

@@ -11,7 +11,8 @@ const FieldTable<TrainOptions>& train_fields() {
   static const auto table =
       FieldTable<TrainOptions>("train")
           .integer("steps", &TrainOptions::steps, {1, kLarge}, "optimizer steps")
-          .integer("batch", &TrainOptions::batch, {1, 1 << 20}, "sequences a step, all micro-batches and processes together")
+          .integer("batch", &TrainOptions::batch, {1, 1 << 20},
+                   "sequences a step, all micro-batches and processes together")
           .integer("length", &TrainOptions::length, {1, 1 << 30}, "tokens a sequence")
           .integer("accumulation", &TrainOptions::accumulation, {1, 1 << 20},
                    "parts of a step's sequences that are worked off one after the other; less memory, the same result")
@@ -22,16 +23,18 @@ const FieldTable<TrainOptions>& train_fields() {
                    {"constant", Schedule::constant}},
                   "learning rate after the warm-up; inverse_sqrt: falls with the root of the step")
           .integer("warmup", &TrainOptions::warmup, {0, kLarge}, "steps of linear increase")
-          .real("min_lr_ratio", &TrainOptions::min_lr_ratio, {0, 1}, "where the schedule ends, relative to learning_rate")
+          .real("min_lr_ratio", &TrainOptions::min_lr_ratio, {0, 1},
+                "where the schedule ends, relative to learning_rate")
           .real("weight_decay", &TrainOptions::weight_decay, {0, 10}, "decoupled, on matrices")
           .real("beta1", &TrainOptions::beta1, {0, 0.9999}, "decay of the mean gradient")
           .real("beta2", &TrainOptions::beta2, {0, 0.99999}, "decay of the mean squared gradient")
           .real("epsilon", &TrainOptions::epsilon, {1e-16, 1}, "added to the root of the mean square")
           .real("clip", &TrainOptions::clip, {0, kLarge}, "bound of the gradient norm, 0 = none")
           .integer("seed", &TrainOptions::seed, {0, 0x1p53}, "of initial weights, windows and dropout")
-          .choice("sequences", &TrainOptions::sequences,
-                  {{"windows", Sequences::windows}, {"documents", Sequences::documents}, {"carried", Sequences::carried}},
-                  "windows: random places; documents: whole ones, packed; carried: on and on, with the state kept")
+          .choice(
+              "sequences", &TrainOptions::sequences,
+              {{"windows", Sequences::windows}, {"documents", Sequences::documents}, {"carried", Sequences::carried}},
+              "windows: random places; documents: whole ones, packed; carried: on and on, with the state kept")
           .boolean("reset_at_documents", &TrainOptions::reset_at_documents,
                    "carried: every document begins with an empty state")
           .choice("autocast", &TrainOptions::autocast,
@@ -40,7 +43,10 @@ const FieldTable<TrainOptions>& train_fields() {
           .choice("recompute", &TrainOptions::recompute,
                   {{"none", Recompute::none}, {"blocks", Recompute::blocks}, {"auto", Recompute::automatic}},
                   "blocks: form activations again in the backward pass, for memory; auto: where they are many")
-          .integer("loss_chunk", &TrainOptions::loss_chunk, {0, 1 << 24}, "rows of logits at a time, 0 = by the vocabulary")
+          .integer("loss_chunk", &TrainOptions::loss_chunk, {0, 1 << 24},
+                   "rows of logits at a time, 0 = by the vocabulary")
+          .integer("peer_timeout", &TrainOptions::peer_timeout, {1, 1e6},
+                   "seconds that processes wait for each other before they give up")
           .integer("checkpoint_every", &TrainOptions::checkpoint_every, {0, kLarge}, "steps, 0 = at the end")
           .integer("valid_every", &TrainOptions::valid_every, {0, kLarge}, "steps, 0 = at the end")
           .integer("valid_blocks", &TrainOptions::valid_blocks, {1, 1 << 20}, "validation windows")

@@ -28,7 +28,7 @@ enum class Sequences {
 enum class Recompute {
   none,
   blocks,     ///< everything inside the blocks
-  automatic,  ///< blocks where keep_everything() would be too much for the machine, see train/memory.h
+  automatic,  ///< blocks where everything would be too much for the machine, see train/memory.h
 };
 
 struct TrainOptions {
@@ -50,7 +50,8 @@ struct TrainOptions {
   bool reset_at_documents = false;  ///< carried: a document begins with an empty state
   Autocast autocast = Autocast::automatic;
   Recompute recompute = Recompute::automatic;
-  int64_t loss_chunk = 0;  ///< rows of logits at a time, 0 = as many as make 4 Mi logits
+  int64_t peer_timeout = 600;    ///< seconds that processes of one run wait for each other
+  int64_t loss_chunk = 0;        ///< rows of logits at a time, 0 = as many as make 4 Mi logits
   int64_t checkpoint_every = 0;  ///< steps, 0 = only at the end
   int64_t valid_every = 0;       ///< steps, 0 = only at the end
   int64_t valid_blocks = 16;     ///< windows of `length` tokens, spread evenly over the split

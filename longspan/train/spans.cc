@@ -26,22 +26,27 @@ int64_t total_size(const std::vector<Span>& spans) {
   return total;
 }
 
-at::Tensor packed_nll(models::LanguageModel& model, const TokenFile& tokens, const std::vector<Span>& spans,
-                      const models::DropoutKey& dropout, int64_t chunk) {
+TokenPack read_pack(const TokenFile& tokens, const std::vector<Span>& spans) {
   const int64_t total = total_size(spans);
-  const at::Tensor inputs = at::empty({1, total}, at::kLong), targets = at::empty({1, total}, at::kLong);
+  TokenPack out{at::empty({1, total}, at::kLong), at::empty({1, total}, at::kLong), {}};
   std::vector<int64_t> lengths;
   int64_t at = 0;
   for (const Span& span : spans) {
-    tokens.copy_to(inputs.mutable_data_ptr<int64_t>() + at, span.begin, span.size);
-    tokens.copy_to(targets.mutable_data_ptr<int64_t>() + at, span.begin + 1, span.size);
+    tokens.copy_to(out.inputs.mutable_data_ptr<int64_t>() + at, span.begin, span.size);
+    tokens.copy_to(out.targets.mutable_data_ptr<int64_t>() + at, span.begin + 1, span.size);
     lengths.push_back(span.size);
     at += span.size;
   }
-  models::TokenInputs pack;
-  pack.cu_seqlens = nn::cu_from_lengths(lengths);
-  pack.dropout = dropout;
-  return model.nll(model.hidden(inputs, pack), targets, chunk).flatten();
+  out.cu_seqlens = nn::cu_from_lengths(lengths);
+  return out;
+}
+
+at::Tensor packed_nll(models::LanguageModel& model, const TokenPack& pack, const models::DropoutKey& dropout,
+                      int64_t chunk) {
+  models::TokenInputs inputs;
+  inputs.cu_seqlens = pack.cu_seqlens;
+  inputs.dropout = dropout;
+  return model.nll(model.hidden(pack.inputs, inputs), pack.targets, chunk).flatten();
 }
 
 at::Tensor read_rows(const TokenFile& tokens, const std::vector<int64_t>& begins, int64_t size) {

@@ -22,10 +22,16 @@ std::vector<Span> within_documents(const DocumentIndex& documents, int64_t begin
 
 int64_t total_size(const std::vector<Span>& spans);
 
-/// The nll of every target of spans that do not see each other, [targets], through one packed pass of the model.
-/// `first_token`: the dropout's number of the first of them. `chunk`: as LanguageModel::nll has it.
-at::Tensor packed_nll(models::LanguageModel& model, const TokenFile& tokens, const std::vector<Span>& spans,
-                      const models::DropoutKey& dropout, int64_t chunk);
+/// Spans one behind the other, none of which sees another.
+struct TokenPack {
+  at::Tensor inputs, targets;  ///< [1, targets]
+  at::Tensor cu_seqlens;       ///< [spans + 1]
+};
+TokenPack read_pack(const TokenFile& tokens, const std::vector<Span>& spans);
+
+/// The nll of every target of a pack, [targets]. `chunk`: as LanguageModel::nll has it.
+at::Tensor packed_nll(models::LanguageModel& model, const TokenPack& pack, const models::DropoutKey& dropout,
+                      int64_t chunk);
 
 /// Tokens [begin, begin + size + 1) of `rows` rows as [rows, size + 1]; row i begins at begins[i].
 at::Tensor read_rows(const TokenFile& tokens, const std::vector<int64_t>& begins, int64_t size);

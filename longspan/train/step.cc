@@ -67,6 +67,7 @@ StepResult Trainer::step() {
   const auto start = Clock::now();
   StepResult result;
   result.step = step_ + 1;
+  reader_->begin_step();
   result.tokens = reader_->targets(step_);
   LONGSPAN_CHECK(result.tokens > 0, "train: nothing is to be predicted at step ", result.step,
                  ": its documents have one token each");
@@ -125,15 +126,16 @@ ValidationResult Trainer::validate() {
     const std::vector<Span> spans = spans_of(block);
     result.tokens += total_size(spans);
     if (block % processes != first || spans.empty()) continue;
-    const at::Tensor nll =
-        spans.size() > 1 ? packed_nll(*model_, valid, spans, {}, options_.loss_chunk)
-                         : model_->nll(read_rows(valid, {spans[0].begin}, spans[0].size), options_.loss_chunk);
+    const at::Tensor nll = spans.size() > 1
+                               ? packed_nll(*model_, read_pack(valid, spans), {}, options_.loss_chunk)
+                               : model_->nll(read_rows(valid, {spans[0].begin}, spans[0].size), options_.loss_chunk);
     sums[static_cast<std::size_t>(block)] = ordered_sum(nll);
   }
   if (peers_) sums = peers_->sum(sums);
   double total = 0;
   for (const double sum : sums) total += sum;
-  LONGSPAN_CHECK(result.tokens > 0, valid.path(), ": its documents have one token each, so there is nothing to measure");
+  LONGSPAN_CHECK(result.tokens > 0, valid.path(),
+                 ": its documents have one token each, so there is nothing to measure");
   result.step = step_;
   result.loss = total / static_cast<double>(result.tokens);
   if (!std::isfinite(result.loss)) throw RunError(str_cat("train: the validation loss is not finite at step ", step_));

@@ -20,7 +20,7 @@ class WindowRows final : public StepReader {
   at::Tensor nll(models::LanguageModel& model, int64_t step, const Rows& rows, uint64_t dropout_seed) override {
     std::vector<int64_t> begins;
     for (int64_t row = rows.first; row < rows.first + rows.count; ++row) begins.push_back(sampler_.start(step, row));
-    const at::Tensor read = read_rows(tokens_, begins, options_.length);
+    const at::Tensor read = note(read_rows(tokens_, begins, options_.length));
     models::TokenInputs inputs;
     inputs.dropout = models::DropoutKey{dropout_seed, rows.first * options_.length};
     const at::Tensor hidden = model.hidden(read.narrow(1, 0, options_.length), inputs);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "longspan/data/document_index.h"
 #include "longspan/data/token_file.h"
@@ -37,8 +39,14 @@ class StepReader {
   /// Targets in all rows of a step: what its mean loss divides by.
   virtual int64_t targets(int64_t step) const = 0;
 
+  /// Forgets what an earlier attempt at the step has left.
+  virtual void begin_step() { read_.clear(); }
+
   /// The nll of every target of some rows, in order, with its graph. `dropout_seed`: of the step.
   virtual at::Tensor nll(models::LanguageModel& model, int64_t step, const Rows& rows, uint64_t dropout_seed) = 0;
+
+  /// Tokens that nll() has read since begin_step(), in the order of use.
+  const std::vector<at::Tensor>& read() const { return read_; }
 
   /// The step is done: what its rows left is what the next step goes on from. Without it the step can be repeated.
   virtual void commit() {}
@@ -48,6 +56,15 @@ class StepReader {
 
   /// Goes on from what state() gave; InputError naming `origin` when it cannot be of this model and these rows.
   virtual void set_state(const models::NamedTensors&, const std::string& /*origin*/) {}
+
+ protected:
+  const at::Tensor& note(const at::Tensor& tokens) {
+    read_.push_back(tokens);
+    return tokens;
+  }
+
+ private:
+  std::vector<at::Tensor> read_;
 };
 
 /// The reader that options ask for. `own`: the rows that this process works off. InputError when the data are too short

@@ -52,9 +52,9 @@ class TrainObserver {
 class Trainer {
  public:
   /// Every step seeds torch's default generators, from which dropout inside an attention draws. `peers`: the processes
-  /// that train together with this one, each with its own Trainer of equal arguments; null: none. Throws InputError when
-  /// options do not validate, batch is not a multiple of accumulation times processes, a vocabulary differs from the
-  /// model's, or the data do not fit the options (make_step_reader).
+  /// that train together with this one, each with its own Trainer of equal arguments; null: none. Throws InputError
+  /// when options do not validate, batch is not a multiple of accumulation times processes, a vocabulary differs from
+  /// the model's, or the data do not fit the options (make_step_reader).
   Trainer(std::shared_ptr<models::LanguageModel> model, const TrainData& data, TrainOptions options,
           Peers* peers = nullptr);
   /// Without documents; `valid` may be null.

@@ -91,9 +91,7 @@ class Recompute : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Recompute, ABatchGivesTheSameBits) {
-  expect_equal([](LanguageModel& model) {
-    return std::vector<at::Tensor>{model.nll(random_tokens(2, 13))};
-  });
+  expect_equal([](LanguageModel& model) { return std::vector<at::Tensor>{model.nll(random_tokens(2, 13))}; });
 }
 
 TEST_P(Recompute, PackedSequencesGiveTheSameBits) {
@@ -113,7 +111,8 @@ TEST_P(Recompute, ACarriedStateGivesTheSameBits) {
     ModelState state = model.begin(2);
     std::vector<at::Tensor> losses;
     for (const auto& [begin, size] : {std::pair<int64_t, int64_t>{0, 6}, {6, 7}})
-      losses.push_back(model.nll(model.extend(state, tokens.narrow(1, begin, size)), tokens.narrow(1, begin + 1, size)));
+      losses.push_back(
+          model.nll(model.extend(state, tokens.narrow(1, begin, size)), tokens.narrow(1, begin + 1, size)));
     return losses;
   });
 }
@@ -180,8 +179,8 @@ TEST(RecomputeKeeps, WithoutAGradientTheBodyRunsOnce) {
 // What changed between the two passes would give a wrong gradient: torch refuses it.
 TEST(RecomputeKeeps, AChangedParameterIsAnError) {
   const at::Tensor x = torch::ones({2}).requires_grad_(), weight = torch::ones({2}).requires_grad_();
-  const at::Tensor y = recomputed([&](const auto& in) { return std::vector<at::Tensor>{in[0] * weight}; }, {x},
-                                  {weight}).front();
+  const at::Tensor y =
+      recomputed([&](const auto& in) { return std::vector<at::Tensor>{in[0] * weight}; }, {x}, {weight}).front();
   {
     const torch::NoGradGuard no_grad;
     weight.mul_(2);
