@@ -7,6 +7,10 @@
 
 namespace longspan::train {
 
+int64_t tokens_at_once(const TrainOptions& options, int64_t processes) {
+  return options.batch / (options.accumulation * processes) * options.length;
+}
+
 double activation_bytes(const models::ModelConfig& config, int64_t tokens, bool recompute) {
   const double width = static_cast<double>(config.width), inner = static_cast<double>(config.feed_forward);
   // Input, two norms, queries, keys, values, local and global results, their mean, the merged heads, the sum.

@@ -8,6 +8,9 @@
 
 namespace longspan::train {
 
+/// Tokens that a process works off at once, with all its rows in `processes` equal shares.
+int64_t tokens_at_once(const TrainOptions& options, int64_t processes = 1);
+
 /// About how many bytes of activations a forward pass over `tokens` tokens keeps for its backward pass, in float32: of
 /// all layers when everything is kept, of one layer and the inputs of all when blocks are recomputed. LAVO's tensors
 /// are counted; softmax and local keep a little less.

@@ -53,6 +53,8 @@ struct TrainOptions {
   int64_t peer_timeout = 600;    ///< seconds that processes of one run wait for each other
   int64_t loss_chunk = 0;        ///< rows of logits at a time, 0 = as many as make 4 Mi logits
   int64_t checkpoint_every = 0;  ///< steps, 0 = only at the end
+  int64_t keep_last = 1;         ///< newest checkpoints that are kept
+  int64_t keep_best = 1;         ///< checkpoints of lowest validation loss that are kept besides
   int64_t valid_every = 0;       ///< steps, 0 = only at the end
   int64_t valid_blocks = 16;     ///< windows of `length` tokens, spread evenly over the split
   double epe_lr_factor = 10;     ///< learning rate of position tables relative to the rest

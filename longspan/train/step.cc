@@ -86,14 +86,14 @@ StepResult Trainer::step() {
   result.loss = loss_of_parts(parts) * weight;
   if (!std::isfinite(result.loss)) {
     optimizer_->clear_gradients();
-    throw RunError(str_cat("train: the loss is not finite at step ", result.step));
+    throw NonFiniteError(str_cat("train: the loss is not finite at step ", result.step));
   }
   if (peers_) peers_->sum(optimizer_->gradients());
 
   result.grad_norm = optimizer_->gradient_norm();
   if (!std::isfinite(result.grad_norm)) {
     optimizer_->clear_gradients();
-    throw RunError(str_cat("train: the gradient is not finite at step ", result.step));
+    throw NonFiniteError(str_cat("train: the gradient is not finite at step ", result.step));
   }
   optimizer_->step(result.step, result.learning_rate, result.grad_norm);
   model_->after_step();
@@ -138,8 +138,10 @@ ValidationResult Trainer::validate() {
                  ": its documents have one token each, so there is nothing to measure");
   result.step = step_;
   result.loss = total / static_cast<double>(result.tokens);
-  if (!std::isfinite(result.loss)) throw RunError(str_cat("train: the validation loss is not finite at step ", step_));
+  if (!std::isfinite(result.loss))
+    throw NonFiniteError(str_cat("train: the validation loss is not finite at step ", step_));
   result.seconds = seconds_since(start);
+  validation_ = result;
   return result;
 }
 

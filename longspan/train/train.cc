@@ -2,7 +2,6 @@
 
 #include <torch/utils.h>
 
-#include "longspan/io/atomic_file.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/autocast.h"
 #include "longspan/train/distributed.h"
@@ -46,31 +45,14 @@ Trainer::Trainer(std::shared_ptr<models::LanguageModel> model, const TrainData& 
                  ": the borders of its documents are needed for validation on documents");
   bf16_ = options_.autocast == Autocast::bf16 || (options_.autocast == Autocast::automatic && fast_bfloat16());
   optimizer_ = std::make_unique<AdamW>(*model_, options_);
-  const int64_t tokens_at_once = own_.count / options_.accumulation * options_.length;
-  model_->recompute_blocks(recomputes(options_.recompute, model_->config(), tokens_at_once));
+  model_->recompute_blocks(
+      recomputes(options_.recompute, model_->config(), tokens_at_once(options_, peers_ ? peers_->size() : 1)));
   model_->train();
 }
 
 Trainer::~Trainer() = default;
 
-bool Trainer::run(TrainObserver& observer, const std::string& folder, const Tokenizer* tokenizer, const Json& extra) {
-  LONGSPAN_CHECK(folder.empty() || tokenizer, "train: checkpoints need a tokenizer");
-  if (!folder.empty()) make_writable_folder(folder);
-  bool stop = false;
-  do {
-    if (!done()) {
-      observer.on_step(step());
-      stop = observer.should_stop();
-    }
-    const auto due = [&](int64_t every) { return every > 0 && step_ % every == 0; };
-    if (data_.valid && (done() || due(options_.valid_every)) && !stop) observer.on_validation(validate());
-    if (!folder.empty() && (done() || stop || due(options_.checkpoint_every))) {
-      save(folder, *tokenizer, extra);
-      observer.on_checkpoint(step_);
-    }
-  } while (!done() && !stop);
-  return done();
-}
+bool Trainer::writes() const { return !peers_ || peers_->rank() == 0; }
 
 std::shared_ptr<models::LanguageModel> make_model(const models::ModelConfig& config, int64_t seed) {
   torch::manual_seed(seed);
