@@ -144,7 +144,9 @@ class DistributedTest(harness.ProgramTest):
         self.wait_for_step(processes[0])
         processes[1].send_signal(signal.SIGINT)
         self.finish(processes, status=130)
-        self.finish(self.start("model", "--resume", "--set", "train.steps=1"))
+        done = max(int(name.removeprefix("step-")) for name in os.listdir(self.path("model/checkpoints")))
+        rest = steps(self.finish(self.start("model", "--resume", "--set", f"train.steps={done + 2}"))[0][0])
+        self.assertEqual(set(rest), {done + 1, done + 2})
 
     def test_wrong_surroundings(self):
         self.prepared()

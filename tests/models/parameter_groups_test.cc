@@ -34,7 +34,7 @@ TEST(ParameterGroups, OnlyMatricesDecayWhateverTheOptions) {
         for (const auto& group : model.parameter_groups(10)) {
           for (const auto& [name, parameter] : group.parameters) {
             EXPECT_EQ(group.weight_decay, may_decay(name))
-                << entry.name << " " << to_json(options).dump() << ": " << name << " is in " << group.name;
+                << entry.name << " " << longspan::to_json(options).dump() << ": " << name << " is in " << group.name;
             EXPECT_EQ(group.lr_factor != 1, name.ends_with("position_table")) << name;
             ++count;
           }

@@ -64,8 +64,10 @@ TEST_P(Accumulation, PartsGiveWhatTheWholeGives) {
       EXPECT_NEAR(a.loss, b.loss, rounding * 10) << "step " << a.step;
       EXPECT_NEAR(a.grad_norm, b.grad_norm, rounding * 10 * (1 + a.grad_norm)) << "step " << a.step;
     }
-    for (const auto& [name, weight] : whole.weights)
-      EXPECT_CLOSE(parts.weights.at(name), weight, rounding * 10 * (1 + weight.abs().max().item<double>())) << name;
+    for (const auto& [name, weight] : whole.weights) {
+      SCOPED_TRACE(name);
+      EXPECT_CLOSE(parts.weights.at(name), weight, rounding * 10 * (1 + weight.abs().max().item<double>()));
+    }
   }
 }
 

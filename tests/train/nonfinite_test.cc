@@ -1,6 +1,7 @@
 // What a run leaves of a step in which numbers stop being finite.
 #include "longspan/train/nonfinite.h"
 
+#include "longspan/data/window_sampler.h"
 #include "longspan/models/model_files.h"
 #include "longspan/train/checkpoint.h"
 #include "tests/models/small_models.h"

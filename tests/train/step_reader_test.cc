@@ -85,6 +85,7 @@ TEST_F(StepReaders, DocumentsOfAPackDoNotSeeEachOther) {
   const TokenFile file = tokens("train", 60);
   const DocumentIndex index = documents("documents", {0, 5, 6, 20, 41}, 60);
   for (const char* attention : {"lavo", "softmax"}) {
+    SCOPED_TRACE(attention);
     const auto model = models::small_model(models::small_config(attention));
     DocumentPacks packs(file, index, options(Sequences::documents, 3, 10));
     const at::Tensor nll = packs.nll(*model, 2, {1, 2}, 0);
@@ -110,6 +111,7 @@ TEST_F(StepReaders, CarriedRowsReadTheirPartsFromEndToEndAndBeginAnew) {
 TEST_F(StepReaders, ACarriedStateIsThatOfThePartReadInOnePiece) {
   const TokenFile file = tokens("train", 62);
   for (const char* attention : {"lavo", "local", "softmax"}) {
+    SCOPED_TRACE(attention);
     const auto model = models::small_model(models::small_config(attention));
     CarriedRows rows(file, nullptr, options(Sequences::carried, 2, 7), *model, {0, 2});
     std::vector<at::Tensor> first, second;
@@ -120,8 +122,8 @@ TEST_F(StepReaders, ACarriedStateIsThatOfThePartReadInOnePiece) {
       second.push_back(rows.nll(*model, step, {1, 1}, 0));
       rows.commit();
     }
-    EXPECT_CLOSE(at::cat(first), alone(*model, file, {0, 28}), bound(*model, 28)) << attention;
-    EXPECT_CLOSE(at::cat(second), alone(*model, file, {30, 28}), bound(*model, 28)) << attention;
+    EXPECT_CLOSE(at::cat(first), alone(*model, file, {0, 28}), bound(*model, 28));
+    EXPECT_CLOSE(at::cat(second), alone(*model, file, {30, 28}), bound(*model, 28));
     EXPECT_CLOSE(rows.nll(*model, 4, {1, 1}, 0), alone(*model, file, {30, 7}), bound(*model, 28));
   }
 }
@@ -131,6 +133,7 @@ TEST_F(StepReaders, ACarriedStateEndsWithItsDocument) {
   const TokenFile file = tokens("train", 93);
   const DocumentIndex index = documents("documents", {0, 3, 4, 5, 14, 20, 21, 28, 29, 50, 63, 90}, 93);
   for (const char* attention : {"lavo", "softmax"}) {
+    SCOPED_TRACE(attention);
     const auto model = models::small_model(models::small_config(attention));
     CarriedRows rows(file, &index, options(Sequences::carried, 2, 7), *model, {0, 2});
     std::vector<at::Tensor> parts[2];
@@ -148,7 +151,7 @@ TEST_F(StepReaders, ACarriedStateEndsWithItsDocument) {
       // The second part begins within a document, which it sees from there on.
       std::vector<at::Tensor> expected;
       for (const Span& span : within_documents(index, row * 46, 42)) expected.push_back(alone(*model, file, span));
-      EXPECT_CLOSE(at::cat(parts[row]), at::cat(expected), bound(*model, 42)) << attention << " " << row;
+      EXPECT_CLOSE(at::cat(parts[row]), at::cat(expected), bound(*model, 42));
     }
   }
 }

@@ -1,10 +1,16 @@
 // longspan train: a language model on a dataset.
 #include "longspan/train/train.h"
 
+#include <c10/util/Flags.h>
+#include <c10/util/Logging.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "command.h"
 #include "field_flags.h"
@@ -17,9 +23,12 @@
 #include "longspan/models/model_files.h"
 #include "longspan/report/format.h"
 #include "longspan/train/checkpoint.h"
+#include "longspan/train/distributed.h"
 #include "output.h"
 #include "run_config.h"
 #include "train_display.h"
+
+C10_DECLARE_int(caffe2_log_level);
 
 namespace longspan::tool {
 
@@ -51,12 +60,22 @@ std::string short_list(const std::vector<std::string>& names) {
 }
 
 /// Says what a model that begins from another one did not get from it.
-void begin_from(const std::string& folder, const Tokenizer& tokenizer, models::LanguageModel& model) {
+void begin_from(const std::string& folder, const Tokenizer& tokenizer, models::LanguageModel& model,
+                const std::function<void(const std::string&)>& tell) {
   const models::InitialWeights taken = models::init_weights(folder, tokenizer, model);
   if (!taken.missing.empty())
-    log_info(str_cat("warning: --init-from: not in '", folder, "', so drawn anew: ", short_list(taken.missing)));
+    tell(str_cat("warning: --init-from: not in '", folder, "', so drawn anew: ", short_list(taken.missing)));
   if (!taken.left_over.empty())
-    log_info(str_cat("warning: --init-from: of '", folder, "' not used: ", short_list(taken.left_over)));
+    tell(str_cat("warning: --init-from: of '", folder, "' not used: ", short_list(taken.left_over)));
+}
+
+train::TrainData data_of(const Dataset& dataset) {
+  train::TrainData data{.train = &dataset.split("train"), .train_documents = &dataset.documents("train")};
+  if (dataset.has("valid")) {
+    data.valid = &dataset.split("valid");
+    data.valid_documents = &dataset.documents("valid");
+  }
+  return data;
 }
 
 /// What the command line says about the run, over what it goes on with or begins from.
@@ -86,37 +105,57 @@ void train(const Options& options, const CommonOptions& common) {
   LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
   LONGSPAN_CHECK(!options.resume || train::is_resumable(options.out), "--resume: there is no run to go on with in '",
                  options.out, "' (no checkpoint)");
-  const FolderLock lock(options.out);
-  LONGSPAN_CHECK(options.resume || !is_taken(options.out), "--out: '", options.out,
-                 "' exists; give another folder, or --resume to go on with it");
   const Dataset dataset(options.dataset);
   const RunConfig config = configuration(options, common, dataset);
+
+  // Several processes meet before one of them can fail alone; the first one writes and speaks.
+  const train::Placement placement = train::placement_from_environment();
+  std::optional<train::Peers> peers;
+  if (placement.size > 1) {
+    if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = c10::GLOG_ERROR;  // its warnings repeat our line
+    peers.emplace(placement, config.train.peer_timeout);
+  }
+  const bool first = placement.rank == 0;
+  std::optional<FolderLock> lock;
+  if (first) {
+    lock.emplace(options.out);
+    LONGSPAN_CHECK(options.resume || !is_taken(options.out), "--out: '", options.out,
+                   "' exists; give another folder, or --resume to go on with it");
+  }
+  const auto tell = [&](const std::string& text) {
+    if (first) log_info(text);
+  };
 
   const SplitInfo& info = dataset.info("train");
   const double bytes_per_token = static_cast<double>(info.source_bytes) / static_cast<double>(info.tokens);
   const auto model = train::make_model(config.model, config.train.seed);
-  if (!options.init_from.empty()) begin_from(options.init_from, dataset.tokenizer(), *model);
-  train::Trainer trainer(model, dataset.split("train"), dataset.has("valid") ? &dataset.split("valid") : nullptr,
-                         config.train);
+  if (!options.init_from.empty()) begin_from(options.init_from, dataset.tokenizer(), *model, tell);
+  train::Trainer trainer(model, data_of(dataset), config.train, peers ? &*peers : nullptr);
   if (options.resume)
-    for (const std::string& warning : trainer.resume(options.out)) log_info("warning: " + warning);
+    for (const std::string& warning : trainer.resume(options.out)) tell("warning: " + warning);
+  if (peers) {
+    peers->check_equal("train: the options", train::to_json(config.train).dump());
+    peers->check_equal("train: the data", str_cat(info.tokens, " tokens"));
+    peers->check_equal("train: the step and the weights", str_cat(trainer.steps_done(), " ", model->identity()));
+  }
   LONGSPAN_CHECK(trainer.steps_done() <= config.train.steps, "--resume: the run in '", options.out, "' has done ",
                  trainer.steps_done(), " steps, more than the ", config.train.steps,
                  " asked for; --steps N goes on to N");
   if (trainer.done())
-    log_info(str_cat("the run in '", options.out, "' is finished: all ", config.train.steps,
-                     " steps are done; --steps N goes on to more"));
+    tell(str_cat("the run in '", options.out, "' is finished: all ", config.train.steps,
+                 " steps are done; --steps N goes on to more"));
 
-  TrainDisplay display(TrainDisplay::Options{config.train.steps, bytes_per_token, common.json, common.quiet, "train"});
+  TrainDisplay display(TrainDisplay::Options{config.train.steps, bytes_per_token, common.json && first,
+                                             common.quiet || !first, "train"});
   const bool done =
       trainer.run(display, options.out, &dataset.tokenizer(), Json{{"data", {{"folder", options.dataset}}}});
   display.finish();
   if (!done) {
-    log_info(str_cat("stopped after step ", trainer.steps_done(), " of ", config.train.steps,
-                     "; checkpoint written, go on with --resume"));
+    tell(str_cat("stopped after step ", trainer.steps_done(), " of ", config.train.steps,
+                 "; checkpoint written, go on with --resume"));
     throw Interrupted();
   }
-  if (!common.json) print_text(display.summary(options.out, trainer.model().parameter_count()));
+  if (!common.json && first) print_text(display.summary(options.out, trainer.model().parameter_count()));
 }
 
 }  // namespace
