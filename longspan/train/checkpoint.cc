@@ -47,6 +47,19 @@ Json object(const SafetensorsFile& file, const std::string& key) {
   return json;
 }
 
+CheckpointInfo info_of(const SafetensorsFile& file) {
+  CheckpointInfo info;
+  info.step = integer(file, "step");
+  if (const auto at = file.metadata().find(kValidationLoss); at != file.metadata().end()) {
+    double loss = 0;
+    const auto [end, error] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), loss);
+    LONGSPAN_CHECK(error == std::errc() && end == at->second.data() + at->second.size() && std::isfinite(loss),
+                   file.path(), ": ", kValidationLoss, " must be a number, got '", at->second, "'");
+    info.validation_loss = loss;
+  }
+  return info;
+}
+
 /// The shortest text that reads back as the same number.
 std::string exact_text(double value) {
   std::array<char, 32> text;
@@ -122,7 +135,7 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   const Json model = object(file, "model");
   LONGSPAN_CHECK(models::config_from_json(model) == model_->config(), path, ": another model (",
                  differences(model, models::to_json(model_->config())), ")");
-  const int64_t step = integer(file, "step");
+  const CheckpointInfo info = info_of(file);
   const int64_t threads = integer(file, "threads");
   const int64_t train_tokens = integer(file, "train_tokens");
   const Json options = object(file, "train");
@@ -151,7 +164,9 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   }
   models::read_into(file, into);
   generator.set_state(generator_state);
-  step_ = step;
+  step_ = info.step;
+  validation_.reset();
+  if (info.validation_loss) validation_ = ValidationResult{info.step, *info.validation_loss};
 
   std::vector<std::string> warnings;
   const auto warn = [&](const auto&... parts) { warnings.push_back(str_cat(parts...)); };
@@ -164,19 +179,7 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   return warnings;
 }
 
-CheckpointInfo checkpoint_info(const std::string& folder) {
-  const SafetensorsFile file = open(folder);
-  CheckpointInfo info;
-  info.step = integer(file, "step");
-  if (const auto at = file.metadata().find(kValidationLoss); at != file.metadata().end()) {
-    double loss = 0;
-    const auto [end, error] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), loss);
-    LONGSPAN_CHECK(error == std::errc() && end == at->second.data() + at->second.size() && std::isfinite(loss),
-                   file.path(), ": ", kValidationLoss, " must be a number, got '", at->second, "'");
-    info.validation_loss = loss;
-  }
-  return info;
-}
+CheckpointInfo checkpoint_info(const std::string& folder) { return info_of(open(folder)); }
 
 bool is_resumable(const std::string& folder) { return !find_checkpoints(folder).empty(); }
 

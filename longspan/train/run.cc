@@ -1,4 +1,6 @@
 // Trainer::run: steps, validation and checkpoints, one after the other.
+#include <utility>
+
 #include "longspan/io/atomic_file.h"
 #include "longspan/train/checkpoint_store.h"
 #include "longspan/train/distributed.h"
@@ -25,9 +27,12 @@ bool Trainer::run(TrainObserver& observer, const std::string& folder, const Toke
     store.emplace(folder);
     store->clear_unfinished();
   }
+  // A run that was stopped after this step did not wait for its validation.
+  bool only_validate = step_ > 0 && !done() && data_.valid && is_due(step_, options_.valid_every) &&
+                       !(validation_ && validation_->step == step_);
   bool stop = false;
   do {
-    if (!done()) {
+    if (!done() && !std::exchange(only_validate, false)) {
       observer.on_step(folder.empty() ? step() : step_or_dump(folder, *tokenizer, extra));
       stop = agreed(observer.should_stop());
     }

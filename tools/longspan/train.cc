@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "command.h"
+#include "dry_run.h"
 #include "field_flags.h"
 #include "interrupt.h"
 #include "log.h"
@@ -37,7 +38,7 @@ namespace {
 struct Options {
   std::string dataset, out, init_from;
   RunConfigSources config;
-  bool resume = false;
+  bool resume = false, dry_run = false;
 };
 
 /// Whether there is more than our lock and what a killed run leaves before its first checkpoint.
@@ -102,11 +103,12 @@ RunConfig configuration(const Options& options, const CommonOptions& common, con
 }
 
 void train(const Options& options, const CommonOptions& common) {
-  LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
+  LONGSPAN_CHECK(!options.out.empty() || (options.dry_run && !options.resume), "--out: expected a folder");
   LONGSPAN_CHECK(!options.resume || train::is_resumable(options.out), "--resume: there is no run to go on with in '",
                  options.out, "' (no checkpoint)");
   const Dataset dataset(options.dataset);
   const RunConfig config = configuration(options, common, dataset);
+  if (options.dry_run) return print_dry_run(config, dataset, common);
 
   // Several processes meet before one of them can fail alone; the first one writes and speaks.
   const train::Placement placement = train::placement_from_environment();
@@ -131,16 +133,18 @@ void train(const Options& options, const CommonOptions& common) {
   const auto model = train::make_model(config.model, config.train.seed);
   if (!options.init_from.empty()) begin_from(options.init_from, dataset.tokenizer(), *model, tell);
   train::Trainer trainer(model, data_of(dataset), config.train, peers ? &*peers : nullptr);
-  if (options.resume)
-    for (const std::string& warning : trainer.resume(options.out)) tell("warning: " + warning);
+  if (options.resume) {
+    const auto warnings = trainer.resume(options.out);
+    LONGSPAN_CHECK(trainer.steps_done() <= config.train.steps, "--resume: the run in '", options.out, "' has done ",
+                   trainer.steps_done(), " steps, more than the ", config.train.steps,
+                   " asked for; --steps N goes on to N");
+    for (const std::string& warning : warnings) tell("warning: " + warning);
+  }
   if (peers) {
     peers->check_equal("train: the options", train::to_json(config.train).dump());
     peers->check_equal("train: the data", str_cat(info.tokens, " tokens"));
     peers->check_equal("train: the step and the weights", str_cat(trainer.steps_done(), " ", model->identity()));
   }
-  LONGSPAN_CHECK(trainer.steps_done() <= config.train.steps, "--resume: the run in '", options.out, "' has done ",
-                 trainer.steps_done(), " steps, more than the ", config.train.steps,
-                 " asked for; --steps N goes on to N");
   if (trainer.done())
     tell(str_cat("the run in '", options.out, "' is finished: all ", config.train.steps,
                  " steps are done; --steps N goes on to more"));
@@ -163,7 +167,7 @@ void train(const Options& options, const CommonOptions& common) {
 Action set_up_train(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("dataset", options->dataset, "folder written by longspan prepare")->required();
-  app.add_option("--out", options->out, "folder of the model")->required();
+  app.add_option("--out", options->out, "folder of the model");
   app.add_option("--config", options->config.file, "JSON file with \"model\" and \"train\"");
   app.add_option("--attention", options->config.attention, "name of the attention (default: lavo)");
   app.add_option(
@@ -175,6 +179,8 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
                  "folder of a model, or of a checkpoint, whose weights the new model begins with; its shape is the "
                  "default")
       ->excludes(resume);
+  app.add_flag("--dry-run", options->dry_run,
+               "print what the run would take: parameters, peak memory, state, time, disk space; nothing is written");
   add_field_flags(app, "Training (also: --set train.NAME=value, --config)", train::train_fields().infos(), {"seed"},
                   options->config.train_flags);
   add_field_flags(app, "Model (also: --set model.NAME=value, --config)", models::model_fields().infos(),
