@@ -95,6 +95,7 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
       "path.to.field=value, such as train.steps=300 or model.attention_options.r=32 (may be repeated; the last one "
       "of a field counts)");
   app.add_flag("--resume", options->resume, "go on from the checkpoint in --out");
+  app.footer("Fields of --config and --set, with defaults and ranges: longspan inspect config");
   return [options, &common] { train(*options, common); };
 }
 
