@@ -32,7 +32,8 @@ void ProgressLine::update(int64_t done, const std::string& detail) {
     first_done_ = done;
     started_ = time;
   }
-  pending_ = str_cat(what_, ": ", done, "/", total_);
+  pending_ = str_cat(what_, ": ", done);
+  if (total_ > 0) pending_ += str_cat("/", total_);
   if (!detail.empty()) pending_ += ", " + detail;
   if (done > first_done_ && done < total_) {
     const double left =

@@ -8,7 +8,7 @@ namespace longspan::tool {
 
 class ProgressLine {
  public:
-  /// `what` starts every line; quiet: writes nothing.
+  /// `what` starts every line; total 0: not known; quiet: writes nothing.
   ProgressLine(std::string what, int64_t total, bool quiet);
   /// Ends the line.
   ~ProgressLine();
