@@ -93,6 +93,7 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
 
 int run(int argc, char** argv) {
   CommonOptions common;
+  common.command.assign(argv, argv + argc);
   CLI::App app("longspan: LAVO and other attentions for sequences too long for full attention", "longspan");
   app.set_version_flag("--version", "longspan " LONGSPAN_VERSION);
   app.require_subcommand(1);
