@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 CUT = b"\n=\n"
-MODEL = "00112233445566778899aabbccddeeff"
+WEIGHTS = "00112233445566778899aabbccddeeff"
 MASK = (1 << 64) - 1
 
 
@@ -72,11 +72,12 @@ def safetensors_seeds():
     yield "not-an-object", struct.pack("<Q", 2) + b"[]"
 
 
-def state(streams=1, cache=0, count=5, dtype="F32", **changes):
+def state(streams=1, cache=0, count=5, dtype="F32", pending=(), **changes):
     tensors = {
         "layers.0.count": ("I64", [streams], struct.pack("<q", count) * streams),
         "layers.1.count": ("I64", [streams], struct.pack("<q", count) * streams),
         "positions": ("I64", [streams], struct.pack("<q", count) * streams),
+        "session.pending": ("I64", [len(pending)], struct.pack("<%dq" % len(pending), *pending)),
         "layers.0.open": ("F64", [streams, 2, 4], struct.pack("<d", 0.5) * 8 * streams),
         "layers.0.keys": (dtype, [streams, 2, 3, 4], bytes({"F32": 4, "BF16": 2}[dtype]) * 24 * streams),
         "layers.1.keys": ("F32", [streams, 2, cache, 4], struct.pack("<f", 1.5) * 8 * cache * streams),
@@ -85,20 +86,27 @@ def state(streams=1, cache=0, count=5, dtype="F32", **changes):
     for name in sorted(tensors):
         kind, shape, content = tensors[name]
         pieces += [name.encode(), kind.encode(), json.dumps(shape).encode(), content]
-    return safetensors(tensors, {"fingerprint": fingerprint(pieces), "format": "longspan.state.1", "model": MODEL, **changes})
+    metadata = {"configuration": '{"layers":2,"attention_options":{"r":4}}', "dtype": "F32", "format": "longspan.state.2", "weights": WEIGHTS,
+                **changes}
+    content = [fingerprint(pieces).encode()] + [part.encode() for item in sorted(metadata.items()) for part in item]
+    return safetensors(tensors, {**metadata, "fingerprint": fingerprint(content)})
 
 
 def state_seeds():
     yield "fresh", state(count=0)
-    yield "one", state(cache=5)
+    yield "one", state(cache=5, pending=(1, 2))
     yield "three-streams", state(streams=3, cache=2)
     yield "no-stream", state(streams=0)
     yield "autocast", state(dtype="BF16")
     yield "negative", state(count=-1)
     yield "too-many", state(count=(1 << 53) + 1)
+    yield "much-pending", state(pending=range(9))
     yield "altered", state(cache=5)[:-1] + b"\xff"
-    yield "other-model", state(model="ff" * 16)
-    yield "other-format", state(format="longspan.state.2")
+    yield "other-weights", state(weights="ff" * 16)
+    yield "other-field", state(configuration='{"layers":2,"attention_options":{"r":5}}')
+    yield "no-field", state(configuration='{"attention_options":{"r":4,"w":[]}}')
+    yield "no-object", state(configuration="[1]")
+    yield "other-format", state(format="longspan.state.1")
 
 
 def config_seeds():
@@ -119,30 +127,65 @@ def config_seeds():
     yield "set-bad-utf8", b"{}" + CUT + b"model.attention_options.\xff=4"
 
 
-def dataset(tokens, **changes):
-    split = {"tokens": len(tokens), "source_bytes": len(tokens), "documents": 1}
+def dataset(tokens, borders=(0,), **changes):
+    split = {"tokens": len(tokens), "source_bytes": len(tokens), "documents": len(borders)}
     split.update(changes.pop("split", {}))
-    description = {"format_version": 1, "tokenizer": "bytes", "vocabulary": 256, "dtype": "uint8", "splits": {"train": split}}
+    description = {"format_version": 2, "tokenizer": "bytes", "vocabulary": 256, "dtype": "uint8", "splits": {"train": split}}
     description.update(changes)
-    return CUT.join([json.dumps(description).encode(), b'{"tokenizer":"bytes"}', tokens])
+    return CUT.join([json.dumps(description).encode(), b'{"tokenizer":"bytes"}', struct.pack("<%dQ" % len(borders), *borders), tokens])
 
 
 def tokens_seeds():
     text = b"It was a dark night.\n"
     yield "bytes", dataset(text)
     yield "every-byte", dataset(bytes(range(256)))
+    yield "documents", dataset(text, (0, 3, 9))
+    yield "unordered", dataset(text, (0, 9, 3))
+    yield "empty-document", dataset(text, (0, 3, 3))
+    yield "beyond-the-end", dataset(text, (0, len(text)))
+    yield "huge-border", dataset(text, (0, (1 << 64) - 1))
+    yield "no-border", dataset(text, ())
     yield "no-split", dataset(text, splits={})
     yield "no-token", dataset(b"")
     yield "counts", dataset(text, split={"tokens": 3})
-    yield "documents", dataset(text, split={"documents": 1 << 62})
+    yield "many-documents", dataset(text, split={"documents": 1 << 62})
     yield "source-bytes", dataset(text, split={"source_bytes": -1})
     yield "version", dataset(text, format_version=99)
+    yield "old-version", dataset(text, format_version=1)
     yield "vocabulary", dataset(text, vocabulary=1 << 32, dtype="uint32")
     yield "other-split", dataset(text, splits={"../train": {}})
     yield "tokenizer", dataset(text).replace(b'{"tokenizer":"bytes"}', b'{"tokenizer":"byte","model":"x"}')
 
 
-SEEDS = {"safetensors": safetensors_seeds, "state": state_seeds, "config": config_seeds, "tokens": tokens_seeds}
+def source_map(lengths, tokens=None, source_bytes=None, start=0, longs=None):
+    """Blocks of 256 tokens: the bytes before it and a byte for each token, 255 for the long ones, which stand apart."""
+    blocks, before = b"", start
+    for at in range(0, len(lengths), 256):
+        part = lengths[at:at + 256]
+        blocks += struct.pack("<Q", before & MASK) + bytes(min(n, 255) for n in part).ljust(256, b"\0")
+        before += sum(part)
+    if longs is None:
+        longs = [(at, n) for at, n in enumerate(lengths) if n >= 255]
+    numbers = [str(len(lengths) if tokens is None else tokens), str(sum(lengths) if source_bytes is None else source_bytes)]
+    return CUT.join([number.encode() for number in numbers] + [blocks, b"".join(struct.pack("<QQ", *pair) for pair in longs)])
+
+
+def source_map_seeds():
+    yield "short", source_map([1, 4, 2])
+    yield "two-blocks", source_map([3] * 300)
+    yield "long", source_map([1, 255, 7, 100000])
+    yield "zero", source_map([0, 0, 5])
+    yield "no-long-entry", source_map([1, 255, 7], longs=[])
+    yield "long-too-short", source_map([1, 255, 7], longs=[(1, 3)])
+    yield "unordered-long", source_map([255, 255, 255], longs=[(2, 255), (0, 255), (1, 255)])
+    yield "wrong-sum", source_map([1, 2], source_bytes=9)
+    yield "wrong-tokens", source_map([1, 2], tokens=900)
+    yield "starts-late", source_map([200, 200], source_bytes=(1 << 63) - 1, start=(1 << 63) - 100)
+    yield "starts-negative", source_map([200], source_bytes=100, start=-100)
+    yield "huge-long", source_map([1, 255, 255], source_bytes=(1 << 63) - 1, longs=[(1, (1 << 63) - 1), (2, (1 << 63) - 1)])
+
+
+SEEDS = {"safetensors": safetensors_seeds, "state": state_seeds, "config": config_seeds, "tokens": tokens_seeds, "source_map": source_map_seeds}
 
 
 def main():

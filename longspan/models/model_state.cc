@@ -1,8 +1,8 @@
 #include "longspan/models/model_state.h"
 
-#include "longspan/io/state_file.h"
-#include "longspan/models/language_model.h"
-#include "longspan/models/tensor_files.h"
+#include <ATen/ops/cat.h>
+
+#include "longspan/base/check.h"
 
 namespace longspan::models {
 
@@ -12,23 +12,6 @@ template <class Each>
 ModelState each(const ModelState& state, const Each& call) {
   ModelState out;
   for (const auto& layer : state.layers) out.layers.push_back(call(layer));
-  return out;
-}
-
-std::string prefix(std::size_t layer) { return str_cat("layers.", layer, "."); }
-
-/// The tensors of a state as a file names them.
-NamedTensors named(const ModelState& state) {
-  NamedTensors out = {{kStatePositions, state.positions}};
-  for (std::size_t i = 0; i < state.layers.size(); ++i)
-    for (const auto& [name, tensor] : state.layers[i].tensors()) out[prefix(i) + name] = tensor;
-  return out;
-}
-
-/// What check_state_file() compares a file with.
-std::map<std::string, TensorLayout> layouts(const NamedTensors& tensors) {
-  std::map<std::string, TensorLayout> out;
-  for (const auto& [name, tensor] : tensors) out[name] = {dtype_of(tensor), tensor.sizes().vec()};
   return out;
 }
 
@@ -58,26 +41,23 @@ ModelState ModelState::select(const at::Tensor& index) const {
   return out;
 }
 
-void save_state(const std::string& path, const LanguageModel& model, const ModelState& state) {
-  LONGSPAN_CHECK(static_cast<int64_t>(state.layers.size()) == model.config().layers, path, ": the state has ",
-                 state.layers.size(), " layers, the model ", model.config().layers);
-  const NamedTensors tensors = named(state);
-  write_tensors(path, tensors,
-                {{"format", kStateFormat}, {"model", model.identity()}, {"fingerprint", fingerprint(tensors)}});
-}
-
-ModelState load_state(const std::string& path, const LanguageModel& model) {
-  const SafetensorsFile file(path);
-  // One stream: its fresh state has the shapes of all, and a file cannot ask for more memory than it has bytes.
-  ModelState state = model.begin(1);
-  check_state_file(file, model.identity(), layouts(named(state)));
-  state.positions = read_tensor(file, kStatePositions);
-  for (std::size_t i = 0; i < state.layers.size(); ++i) {
-    nn::State layer;
-    for (const auto& [name, fresh] : state.layers[i].tensors()) layer.set(name, read_tensor(file, prefix(i) + name));
-    state.layers[i] = std::move(layer);
+ModelState ModelState::stack(const std::vector<ModelState>& states) {
+  LONGSPAN_CHECK(!states.empty(), "state: there are no streams to stack");
+  ModelState out;
+  std::vector<at::Tensor> positions;
+  for (const ModelState& state : states) {
+    LONGSPAN_CHECK(state.layers.size() == states.front().layers.size(),
+                   "state: streams to stack must come from one model, got ", states.front().layers.size(), " and ",
+                   state.layers.size(), " layers");
+    positions.push_back(state.positions);
   }
-  return state;
+  for (std::size_t i = 0; i < states.front().layers.size(); ++i) {
+    std::vector<nn::State> layer;
+    for (const ModelState& state : states) layer.push_back(state.layers[i]);
+    out.layers.push_back(nn::State::stack(layer));
+  }
+  out.positions = at::cat(positions);
+  return out;
 }
 
 }  // namespace longspan::models

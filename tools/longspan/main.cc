@@ -24,9 +24,10 @@ const std::vector<Subcommand>& subcommands() {
   constexpr unsigned kReport = kJson | kQuiet;
   constexpr unsigned kModel = kReport | kThreads | kDtype | kDevice | kVerbose;
   static const std::vector<Subcommand> table = {
-      {"prepare", "turn text files into a dataset of tokens", set_up_prepare, kReport},
+      {"prepare", "turn text files into a dataset of tokens", set_up_prepare, kReport | kSeed},
       {"train", "train a language model on a dataset", set_up_train, kModel | kSeed},
       {"eval", "bits per byte of a model on the same target bytes with more or less context", set_up_eval, kModel},
+      {"score", "log-likelihood of a text of any length, as it comes", set_up_score, kModel},
       {"generate", "continue a prompt", set_up_generate, kModel | kSeed},
       {"bench", "time an attention, alternating with a peer", set_up_bench, kModel | kSeed},
       {"inspect", "attentions and options, fields of the configuration; what a model's memory does with a text",
@@ -66,6 +67,7 @@ void add_subcommands(CLI::App& app, const std::vector<Subcommand>& table, Common
 
 int run(int argc, char** argv) {
   CommonOptions common;
+  common.command.assign(argv, argv + argc);
   CLI::App app("longspan: LAVO and other attentions for sequences too long for full attention", "longspan");
   app.set_version_flag("--version", "longspan " LONGSPAN_VERSION);
   app.footer("Exit status: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted.");
