@@ -35,7 +35,7 @@ LAYERS = {
     "longspan/ops": Layer(
         3, only=("longspan/base", "longspan/simd", "longspan/kernels", "longspan/patterns"), torch=True),
     "longspan/spectra": Layer(3, only=("longspan/base", "longspan/patterns")),
-    "longspan/data": Layer(3, only=("longspan/base", "longspan/text", "longspan/io")),
+    "longspan/data": Layer(3, only=("longspan/base", "longspan/text", "longspan/io", "longspan/patterns")),
     "longspan/nn": Layer(4, torch=True),
     "longspan/models": Layer(5, torch=True),
     "longspan/train": Layer(6, torch=True),

@@ -35,8 +35,10 @@ class TrainTest(harness.ProgramTest):
             for field in ["lr", "grad_norm", "tokens_per_second"]:
                 self.assertGreater(row[field], 0)
         self.assertTrue(any(r["event"] == "validation" for r in rows))
-        self.assertLessEqual({"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"},
+        self.assertLessEqual({"config.json", "model.safetensors", "tokenizer.json", "checkpoints", "best"},
                              set(os.listdir(self.path("model"))))
+        self.assertEqual(set(os.listdir(self.path("model/checkpoints/step-000003"))),
+                         {"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"})
         with open(self.path("model/config.json")) as file:
             config = json.load(file)
         self.assertEqual(config["model"]["attention"], "lavo")
@@ -87,7 +89,8 @@ class TrainTest(harness.ProgramTest):
             process.communicate(timeout=60)
         self.succeed("train", "data", "--out", "model", "--quiet", *TINY_LAVO, "--set", "train.steps=1")
         self.assertEqual(set(os.listdir(self.path("model"))),
-                         {"config.json", "model.safetensors", "tokenizer.json", "training.safetensors", "history.jsonl", "report.html"})
+                         {"config.json", "model.safetensors", "tokenizer.json", "checkpoints", "best", "history.jsonl",
+                          "report.html"})
 
     def start(self, *arguments):
         return subprocess.Popen([harness.PROGRAM, "train", "data", "--json", "--threads", "1", *TINY_LAVO, *arguments], cwd=self.folder,

@@ -40,6 +40,7 @@ const std::vector<Subcommand>& subcommands();
 Action set_up_prepare(CLI::App& app, const CommonOptions& common);
 Action set_up_train(CLI::App& app, const CommonOptions& common);
 Action set_up_eval(CLI::App& app, const CommonOptions& common);
+Action set_up_score(CLI::App& app, const CommonOptions& common);
 Action set_up_generate(CLI::App& app, const CommonOptions& common);
 Action set_up_bench(CLI::App& app, const CommonOptions& common);
 Action set_up_inspect(CLI::App& app, const CommonOptions& common);
