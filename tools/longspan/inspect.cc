@@ -18,6 +18,7 @@ Action set_up_inspect(CLI::App& app, const CommonOptions& common) {
   };
   add("attentions", "the registry: patterns, backends, options with defaults and ranges", set_up_inspect_attentions);
   add("lavo", "what the memory of a trained model does with a text", set_up_inspect_lavo);
+  add("pattern", "a sparse pattern: pairs, degrees, components, pieces, and a picture", set_up_inspect_pattern);
   return [subjects] {
     for (const auto& [subject, action] : subjects)
       if (*subject) return action();

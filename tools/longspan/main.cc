@@ -25,7 +25,7 @@ const std::vector<Subcommand>& subcommands() {
       {"eval", "bits per byte of a model on the same target bytes with more or less context", set_up_eval},
       {"generate", "continue a prompt", set_up_generate},
       {"bench", "time an attention, alternating with a peer", set_up_bench},
-      {"inspect", "the attentions and their options; what a model's memory does with a text", set_up_inspect},
+      {"inspect", "the attentions, a model's memory at work, sparse patterns", set_up_inspect},
       {"ablations", "train and compare variants of LAVO with one part changed in each", set_up_ablations},
       {"demo", "train and compare three small models on novels; write a report", set_up_demo},
   };
