@@ -73,7 +73,8 @@ Block::Block(const ModelConfig& config) : dropout_(config.dropout) {
   if (config.positions == Positions::rotary) sizes.rotary_base = config.rotary_base;
   attention_ = register_module(
       "attention", nn::make_attention(config.attention, nn::Pattern::causal_self, sizes, config.attention_options));
-  if (const auto* out = attention_->named_parameters().find("out.weight")) shrink_branch(*out, config.layers);
+  const auto parameters = attention_->named_parameters();  // what find() points into
+  if (const auto* out = parameters.find("out.weight")) shrink_branch(*out, config.layers);
   feed_forward_norm_ = register_module("feed_forward_norm", std::make_shared<Norm>(config.shape, config.width));
   feed_forward_ = register_module("feed_forward", std::make_shared<FeedForward>(config));
 }

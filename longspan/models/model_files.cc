@@ -28,6 +28,22 @@ void save_weights(const std::string& path, const LanguageModel& model) {
 
 void load_weights(const std::string& path, LanguageModel& model) { load_weights(SafetensorsFile(path), model); }
 
+InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, LanguageModel& model) {
+  LONGSPAN_CHECK(load_tokenizer(folder)->description() == tokenizer.description(), folder,
+                 ": has another tokenizer than the data");
+  const SafetensorsFile file(folder + "/model.safetensors");
+  NamedTensors into = model.weights();
+  InitialWeights out;
+  for (const auto& [name, tensor] : into)
+    file.contains(name) ? check_tensor(file, name, tensor) : out.missing.push_back(name);
+  for (const std::string& name : out.missing) into.erase(name);
+  LONGSPAN_CHECK(!into.empty(), file.path(), ": has no weight of this model");
+  for (const auto& [name, info] : file.tensors())
+    if (!into.contains(name)) out.left_over.push_back(name);
+  read_into(file, into);
+  return out;
+}
+
 void save_model(const std::string& folder, const LanguageModel& model, const Tokenizer& tokenizer, const Json& extra) {
   LONGSPAN_CHECK(tokenizer.vocabulary_size() == model.config().vocabulary, folder, ": the tokenizer has ",
                  tokenizer.vocabulary_size(), " tokens, the model ", model.config().vocabulary);

@@ -10,7 +10,7 @@
 #include "command.h"
 #include "interrupt.h"
 #include "longspan/base/check.h"
-#include "longspan/data/dataset.h"
+#include "longspan/data/write_dataset.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
 #include "longspan/report/format.h"

@@ -23,6 +23,7 @@ const std::vector<Subcommand>& subcommands() {
       {"prepare", "turn text files into a dataset of tokens", set_up_prepare},
       {"train", "train a language model on a dataset", set_up_train},
       {"eval", "bits per byte of a model on the same target bytes with more or less context", set_up_eval},
+      {"score", "log-likelihood of a text of any length, as it comes", set_up_score},
       {"generate", "continue a prompt", set_up_generate},
       {"bench", "time an attention, alternating with a peer", set_up_bench},
       {"inspect", "the attentions, a model's memory at work, sparse patterns", set_up_inspect},
@@ -92,6 +93,7 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
 
 int run(int argc, char** argv) {
   CommonOptions common;
+  common.command.assign(argv, argv + argc);
   CLI::App app("longspan: LAVO and other attentions for sequences too long for full attention", "longspan");
   app.set_version_flag("--version", "longspan " LONGSPAN_VERSION);
   app.require_subcommand(1);
