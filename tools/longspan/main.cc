@@ -30,7 +30,7 @@ const std::vector<Subcommand>& subcommands() {
       {"score", "log-likelihood of a text of any length, as it comes", set_up_score, kModel},
       {"generate", "continue a prompt", set_up_generate, kModel | kSeed},
       {"bench", "time an attention, alternating with a peer", set_up_bench, kModel | kSeed},
-      {"inspect", "attentions and options, fields of the configuration; what a model's memory does with a text",
+      {"inspect", "attentions, options and fields; a model's memory at work; sparse patterns",
        nullptr, 0, inspect_subjects()},
       {"ablations", "train and compare variants of LAVO with one part changed in each", set_up_ablations,
        kReport | kThreads | kSeed | kVerbose},
