@@ -11,7 +11,7 @@ const std::vector<Subcommand>& inspect_subjects() {
       {"lavo", "what the memory of a trained model does with a text", set_up_inspect_lavo,
        kJson | kQuiet | kThreads | kDevice},
       {"pattern", "a sparse pattern: pairs, degrees, components, pieces, and a picture", set_up_inspect_pattern,
-       kJson | kSeed},
+       kJson | kQuiet | kThreads | kSeed},
   };
   return table;
 }
