@@ -72,9 +72,6 @@ class LanguageModel : public torch::nn::Module {
   at::Tensor extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid = std::nullopt,
                     const std::optional<DropoutKey>& dropout = std::nullopt);
 
-  /// What every layer's attention does with tokens [B, N], see nn::Attention::inspect(): slow, to look at.
-  std::vector<std::map<std::string, at::Tensor>> inspect(const at::Tensor& tokens);
-
   /// To be called after every optimizer step (retraction of constrained parameters).
   void after_step();
 

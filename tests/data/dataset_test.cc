@@ -1,4 +1,4 @@
-#include "longspan/data/dataset.h"
+#include "longspan/data/write_dataset.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -105,28 +105,28 @@ TEST_F(DatasetTest, ValidationSpansFilesAndHasAMinimum) {
   write_dataset(options({put("a", a), put("b", b)}), progress_);
   const Dataset set(path("set"));
   EXPECT_EQ(split_text(set, "train") + split_text(set, "valid"), a + b);
-  EXPECT_EQ(set.split("valid").size(), kMinimumValidBytes);
+  EXPECT_EQ(set.split("valid").size(), kLeastSplitTokens);
   EXPECT_EQ(set.info("train").documents, 1);
   EXPECT_EQ(set.info("valid").documents, 2);
-  EXPECT_EQ(set.documents("valid").end(0), kMinimumValidBytes - 100);
-  EXPECT_EQ(set.documents("valid").find(kMinimumValidBytes - 100), 1);
+  EXPECT_EQ(set.documents("valid").end(0), kLeastSplitTokens - 100);
+  EXPECT_EQ(set.documents("valid").find(kLeastSplitTokens - 100), 1);
   EXPECT_FALSE(set.has("test"));
   EXPECT_EQ(error_of([&] { set.split("test"); }), path("set") + ": has no split 'test', only: train, valid");
 }
 
 TEST_F(DatasetTest, CutBetweenFilesLeavesNoEmptyDocument) {
-  const std::string a = text_of_size(kMinimumValidBytes, 1);
+  const std::string a = text_of_size(kLeastSplitTokens, 1);
   write_dataset(options({put("a", a), put("b", a)}), progress_);
   const Dataset set(path("set"));
-  EXPECT_EQ(set.split("train").size(), kMinimumValidBytes);
-  EXPECT_EQ(set.split("valid").size(), kMinimumValidBytes);
+  EXPECT_EQ(set.split("train").size(), kLeastSplitTokens);
+  EXPECT_EQ(set.split("valid").size(), kLeastSplitTokens);
   EXPECT_EQ(set.info("train").documents, 1);
   EXPECT_EQ(set.info("valid").documents, 1);
 }
 
 TEST_F(DatasetTest, InputsThatAreRefused) {
   const std::string good = put("good", text_of_size(5000, 0));
-  const std::string small = put("small", text_of_size(2 * kMinimumValidBytes - 1, 0));
+  const std::string small = put("small", text_of_size(2 * kLeastSplitTokens - 1, 0));
   const std::string empty = put("empty", "");
   fs::create_directory(path("folder"));
   fs::create_symlink("good", path("link"));
@@ -157,10 +157,10 @@ TEST_F(DatasetTest, ExistingOutput) {
   write_dataset(first, progress_);
   auto second = options({put("b", text_of_size(6000, 2))});
   EXPECT_EQ(refusal(second), path("set") + ": a data set exists there already");
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kMinimumValidBytes);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kLeastSplitTokens);
   second.overwrite = true;
   write_dataset(second, progress_);
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - kMinimumValidBytes);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - kLeastSplitTokens);
 
   // A folder that is not a data set is never replaced.
   fs::create_directory(path("home"));
@@ -192,7 +192,7 @@ TEST_F(DatasetTest, OverwritingTakesNothingOfTheUsersWithIt) {
   again.inputs = {outside};
   again.held_out = {path("set/../set/valid.bin")};
   EXPECT_EQ(refusal(again), path("set/../set/valid.bin") + ": lies inside the output folder " + path("set"));
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kMinimumValidBytes);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kLeastSplitTokens);
 
   again.held_out.clear();
   write_dataset(again, progress_);

@@ -1,3 +1,4 @@
+#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 
 #include "longspan/models/model_files.h"
 #include "longspan/models/model_state.h"
+#include "longspan/models/state_file.h"
 #include "longspan/models/tensor_files.h"
 #include "longspan/text/byte_tokenizer.h"
 #include "tests/io/scratch_folder.h"
@@ -139,8 +141,10 @@ TEST_F(ModelFiles, AConfigurationCannotAskForWhatItsWeightsDoNotFill) {
     EXPECT_EQ(load_error(), begin + "positions' is missing");
     save_model(folder_of_model_, *model_, ByteTokenizer());
   }
+  const at::Tensor generator = at::detail::getDefaultCPUGenerator().get_state();
   EXPECT_EQ(refusal("attention_options", {{"w", 1 << 20}, {"r", 4}}),
             begin + "blocks.0.attention.position_table' must have shape [2, 2097151], got [2, 5]");
+  EXPECT_TRUE(at::detail::getDefaultCPUGenerator().get_state().equal(generator)) << "a block draws initial values";
   EXPECT_EQ(load_error(), "");
 }
 
@@ -191,7 +195,19 @@ TEST_F(ModelFiles, AStateOfAnotherModelOrADamagedOneIsRefused) {
   torch::manual_seed(2);
   LanguageModel other(config_);
   EXPECT_EQ(error_of([&] { load_state(path("state"), other); }),
-            path("state") + ": the state belongs to another model (another configuration or other weights)");
+            path("state") + ": the state belongs to another model, of the same configuration with other weights");
+  ModelConfig deeper = config_;
+  deeper.layers = 3;
+  EXPECT_EQ(error_of([&] { load_state(path("state"), LanguageModel(deeper)); }),
+            path("state") + ": the state belongs to another model, with layers = 2, this one has 3");
+  ModelConfig wider = config_;
+  wider.attention_options["w"] = int64_t{5};
+  EXPECT_EQ(error_of([&] { load_state(path("state"), LanguageModel(wider)); }),
+            path("state") + ": the state belongs to another model, with attention_options.w = 3, this one has 5");
+  LanguageModel exact(config_);
+  exact.to(torch::kDouble);
+  EXPECT_EQ(error_of([&] { load_state(path("state"), exact); }),
+            path("state") + ": the state was made with weights of F32, these are F64");
   std::string altered = content;
   altered[altered.size() - 3] ^= 1;
   put("state", altered);
@@ -218,7 +234,7 @@ TEST_F(ModelFiles, AStateWithAFittingFingerprintIsStillChecked) {
   const auto changed = [&](const std::function<void(NamedTensors&)>& change) {
     NamedTensors tensors = written;
     change(tensors);
-    metadata["fingerprint"] = fingerprint(tensors);
+    metadata["fingerprint"] = content_fingerprint(tensors, metadata);
     write_tensors(path("hostile"), tensors, metadata);
     return error_of([&] { load_state(path("hostile"), *model_); });
   };

@@ -27,6 +27,8 @@
 #include "longspan/train/distributed.h"
 #include "output.h"
 #include "run_config.h"
+#include "run_page.h"
+#include "run_recorder.h"
 #include "train_display.h"
 
 C10_DECLARE_int(caffe2_log_level);
@@ -38,15 +40,18 @@ namespace {
 struct Options {
   std::string dataset, out, init_from;
   RunConfigSources config;
-  bool resume = false, dry_run = false;
+  bool resume = false, dry_run = false, no_report = false;
 };
 
-/// Whether there is more than our lock and what a killed run leaves before its first checkpoint.
+/// Whether there is more than our lock and what a killed run leaves before its first checkpoint: unfinished files, its
+/// history and the page that goes with it.
 bool is_taken(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
+  const bool has_history = fs::exists(fs::path(folder) / train::History::kFile, error);
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
+    if (has_history && (name == train::History::kFile || name == RunRecorder::kPage)) continue;
     if (name != FolderLock::kLockFile && !is_unfinished(name)) return true;
   }
   return false;  // one that cannot be read: writing says what is wrong
@@ -151,9 +156,17 @@ void train(const Options& options, const CommonOptions& common) {
 
   TrainDisplay display(TrainDisplay::Options{config.train.steps, bytes_per_token, common.json && first,
                                              common.quiet || !first, "train"});
+  std::optional<RunRecorder> recorder;
+  Observers observers({&display});
+  if (first && !options.no_report) {
+    recorder.emplace(options.out, run_page(options.out, common.command, dataset, trainer), bytes_per_token);
+    observers = Observers({&display, &*recorder});
+  }
   const bool done =
-      trainer.run(display, options.out, &dataset.tokenizer(), Json{{"data", {{"folder", options.dataset}}}});
+      trainer.run(observers, options.out, &dataset.tokenizer(), Json{{"data", {{"folder", options.dataset}}}});
   display.finish();
+  // A twentieth of the time, for a text of the model.
+  if (recorder) finish_run_page(*recorder, trainer, dataset, std::clamp(0.05 * display.seconds(), 0.2, 3.0));
   if (!done) {
     tell(str_cat("stopped after step ", trainer.steps_done(), " of ", config.train.steps,
                  "; checkpoint written, go on with --resume"));
@@ -185,6 +198,8 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
                   options->config.train_flags);
   add_field_flags(app, "Model (also: --set model.NAME=value, --config)", models::model_fields().infos(),
                   {"attention", "vocabulary"}, options->config.model_flags);
+  app.add_flag("--no-report", options->no_report, "keep neither history.jsonl nor report.html in --out");
+  app.footer("Fields of --config and --set, with defaults and ranges: longspan inspect config");
   return [options, &common] { train(*options, common); };
 }
 
