@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "longspan/train/train.h"
-#include "tests/models/allocations.h"
+#include "longspan/models/language_model.h"
+#include "longspan/train/tensor_memory.h"
 #include "tests/models/small_models.h"
 
 namespace longspan::train {
@@ -26,7 +26,9 @@ double peak(const models::ModelConfig& config, bool recompute) {
   const at::Tensor tokens = models::random_tokens(1, kTokens + 1);
   const auto pass = [&] { model.nll(tokens).sum().backward(); };
   pass();  // gradients of the weights are there from now on
-  return static_cast<double>(models::count_allocations(pass).peak);
+  const TensorMemory memory;
+  pass();
+  return static_cast<double>(memory.peak());
 }
 
 TEST(Memory, ALayerThatIsRecomputedKeepsItsInputAlone) {
