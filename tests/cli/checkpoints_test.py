@@ -6,8 +6,9 @@ import signal
 import struct
 import subprocess
 
+import documentation
 import harness
-from harness import TINY_LAVO
+from harness import TINY, TINY_LAVO
 
 
 class CheckpointTest(harness.ProgramTest):
@@ -81,9 +82,12 @@ class ResumeTest(CheckpointTest):
 
 class InitTest(CheckpointTest):
     def test_weights_and_shape_are_taken_over(self):
-        self.begin("--steps", 2)
-        self.train("--init-from", "model", "--steps", 1, "--learning-rate", "0", "--weight-decay", "0", out="copy")
-        self.assertEqual(self.weights("copy"), self.weights("model"))
+        self.prepared()
+        still = ["--learning-rate", "0", "--weight-decay", "0"]
+        self.train(*TINY, "--attention", "softmax", "--steps", 2, out="softmax")
+        self.train("--init-from", "softmax", "--length", 32, "--steps", 1, *still, out="copy")
+        self.assertEqual(self.weights("copy"), self.weights("softmax"))
+        self.begin("--steps", 1)
         result = self.succeed("train", "data", "--out", "local", "--init-from", "model/best", "--attention", "local", "--set",
                               "model.attention_options.w=8", "--steps", 1, "--quiet")
         self.assertIn("of 'model/best' not used: blocks.0.attention.basis", result.stderr.decode())
@@ -157,6 +161,7 @@ class NonFiniteTest(CheckpointTest):
             self.assertIn(part, line)
         with open(self.path("bad/nonfinite/nonfinite.json")) as file:
             report = json.load(file)
+        self.assertEqual(documentation.undocumented(documentation.documented()["nonfinite.json"], report), [])
         self.assertEqual(report["step"], 1)
         again = self.run_program(*report["repeat"].split()[1:], "--quiet")
         self.assertEqual(again.returncode, 1)

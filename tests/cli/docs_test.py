@@ -44,7 +44,7 @@ class DocsTest(harness.ProgramTest):
             with open(self.path(name)) as file:
                 self.check_file(name.split("/")[-1], json.load(file))
         for name in ["model.safetensors", "training.safetensors"]:
-            with open(self.path(model + "/" + name), "rb") as file:
+            with open(self.path(model + "/checkpoints/step-000001/" + name), "rb") as file:
                 size, = struct.unpack("<Q", file.read(8))
                 self.check_file(name, json.loads(file.read(size)).get("__metadata__", {}))
 

@@ -194,10 +194,9 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
       ->excludes(resume);
   app.add_flag("--dry-run", options->dry_run,
                "print what the run would take: parameters, peak memory, state, time, disk space; nothing is written");
-  add_field_flags(app, "Training (also: --set train.NAME=value, --config)", train::train_fields().infos(), {"seed"},
-                  options->config.train_flags);
-  add_field_flags(app, "Model (also: --set model.NAME=value, --config)", models::model_fields().infos(),
-                  {"attention", "vocabulary"}, options->config.model_flags);
+  add_field_flags(app, "Training options", train::train_fields().infos(), {"seed"}, options->config.train_flags);
+  add_field_flags(app, "Model options", models::model_fields().infos(), {"attention", "vocabulary"},
+                  options->config.model_flags);
   app.add_flag("--no-report", options->no_report, "keep neither history.jsonl nor report.html in --out");
   app.footer("Fields of --config and --set, with defaults and ranges: longspan inspect config");
   return [options, &common] { train(*options, common); };
