@@ -1,24 +1,19 @@
-// The most memory that this process has had.
+// The memory that this process holds at most: in all, and for one call.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <cstdint>
-#include <fstream>
-#include <string>
+#include <functional>
+#include <optional>
 
 namespace longspan::tool {
 
-/// Peak resident bytes. The kernel's own count for this program (VmHWM): getrusage() would count what the shell that
-/// started it had.
-inline int64_t peak_resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    int64_t kilobytes = 0;
-    if (word == "VmHWM:" && status >> kilobytes) return 1024 * kilobytes;
-  }
-  struct rusage usage = {};
-  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * static_cast<int64_t>(usage.ru_maxrss) : 0;
-}
+/// Peak resident bytes so far. The system's own count for this program (VmHWM): getrusage() would count what the shell
+/// that started it had.
+int64_t peak_resident_bytes();
+
+/// Calls `call` and returns by how many bytes the memory that this process holds rose at most meanwhile: everything,
+/// tensors, scratch and what libraries keep. Exact to pages (4 KiB; 2 MiB for large tensors). Nothing where the system
+/// does not say (Linux does); the call was made all the same. peak_resident_bytes() begins anew with it.
+std::optional<int64_t> peak_memory(const std::function<void()>& call);
 
 }  // namespace longspan::tool
