@@ -268,19 +268,6 @@ class GenerateTest(harness.ProgramTest):
         self.assertEqual(run("--temperature", "0", "--seed", "3"), run("--temperature", "0", "--seed", "4"))
         self.assertEqual(run("--top-k", "1"), run("--temperature", "0"))
 
-    def test_prompt_from_file_stdin_and_flag_agree(self):
-        model = self.trained()
-        self.write("prompt.txt", b"a ship")
-        outputs = {self.succeed("generate", model, *how, "--tokens", "20", stdin=b"a ship").stdout
-                   for how in [("--prompt", "a ship"), ("--prompt-file", "prompt.txt"), ("--prompt-file", "-")]}
-        self.assertEqual(len(outputs), 1)
-
-    def test_json(self):
-        model = self.trained()
-        row, = self.json_lines("generate", model, "--prompt", "a ship", "--tokens", "20")
-        self.assertEqual((row["prompt_tokens"], row["tokens"]), (6, 20))
-        self.assertIn("text", row)
-
 
 if __name__ == "__main__":
     harness.main()
