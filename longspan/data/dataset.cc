@@ -27,7 +27,7 @@ int64_t integer(const Json& object, const char* key, const std::string& owner) {
 void check_consistent(const SplitInfo& info, const Tokenizer& tokenizer, const std::string& owner) {
   LONGSPAN_CHECK(info.documents <= info.source_bytes, owner, ": ", info.documents, " documents in ", info.source_bytes,
                  " source_bytes");
-  LONGSPAN_CHECK(tokenizer.name() != "bytes" || info.tokens == info.source_bytes, owner, ": ", info.tokens,
+  LONGSPAN_CHECK(!tokenizer.is_bytewise() || info.tokens == info.source_bytes, owner, ": ", info.tokens,
                  " tokens of one byte each, but source_bytes says ", info.source_bytes);
 }
 
@@ -44,14 +44,21 @@ Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
   const Json json = load_json(path);
   LONGSPAN_CHECK(json.is_object(), path, ": expected an object, got ", json.type_name());
   const int64_t version = integer(json, "format_version", path);
+  LONGSPAN_CHECK(version >= kDatasetVersion, path, ": format_version ", version, " is that of an older longspan; ",
+                 "make the data set again with longspan prepare");
   LONGSPAN_CHECK(version == kDatasetVersion, path, ": format_version must be ", kDatasetVersion, ", got ", version);
 
   tokenizer_ = load_tokenizer(folder_);
   const auto name = json.find("tokenizer");
   LONGSPAN_CHECK(name != json.end() && name->is_string() && name->get_ref<const std::string&>() == tokenizer_->name(),
-                 path, ": tokenizer must be ", tokenizer_->name(), ", as ", kTokenizerFile, " says");
+                 path, ": tokenizer must be ", tokenizer_->name(), ", as the tokenizer in the folder");
   const int64_t stored = integer(json, "vocabulary", path);
   LONGSPAN_CHECK(stored == vocabulary(), path, ": vocabulary is ", stored, ", but the tokenizer has ", vocabulary());
+  if (const auto own = tokenizer_->description(); own.contains(kFingerprint)) {
+    const auto found = json.find(kFingerprint);
+    LONGSPAN_CHECK(found != json.end() && *found == to_json(own.at(kFingerprint)), path, ": ", kFingerprint,
+                   " is that of another tokenizer than ", kModelFile);
+  }
   const TokenType type = token_type_for(vocabulary());
   const auto dtype = json.find("dtype");
   LONGSPAN_CHECK(dtype != json.end() && dtype->is_string() && dtype->get_ref<const std::string&>() == name_of(type),
@@ -66,12 +73,27 @@ Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
     LONGSPAN_CHECK(entry.is_object(), owner, ": expected an object, got ", entry.type_name());
     const SplitInfo info{integer(entry, "tokens", owner), integer(entry, "source_bytes", owner),
                          integer(entry, "documents", owner)};
-    TokenFile tokens(folder_ + "/" + name + ".bin", type, vocabulary());
+    TokenFile tokens(folder_ + "/" + tokens_file(name), type, vocabulary());
     LONGSPAN_CHECK(tokens.size() == info.tokens, tokens.path(), ": holds ", tokens.size(), " tokens, but ",
                    kDatasetFile, " says ", info.tokens);
     check_consistent(info, *tokenizer_, owner);
-    splits_.emplace(name, Split{info, std::move(tokens)});
+    DocumentIndex documents(folder_ + "/" + documents_file(name), info.tokens);
+    LONGSPAN_CHECK(documents.size() == info.documents, documents.path(), ": holds ", documents.size(),
+                   " documents, but ", kDatasetFile, " says ", info.documents);
+    std::optional<SourceMap> source;
+    if (!tokenizer_->is_bytewise())
+      source.emplace(folder_ + "/" + source_file(name), folder_ + "/" + long_file(name), info.tokens,
+                     info.source_bytes);
+    splits_.emplace(name, Split{info, std::move(tokens), std::move(documents), std::move(source)});
   }
+}
+
+int64_t Dataset::source_bytes(const std::string& name, int64_t first, int64_t count) const {
+  const Split& split = find(name);
+  LONGSPAN_CHECK(first >= 0 && count >= 0 && first <= split.info.tokens && count <= split.info.tokens - first,
+                 split.tokens.path(), ": ", count, " tokens from ", first, " on are asked for, it holds ",
+                 split.info.tokens);
+  return split.source ? split.source->bytes(first, count) : count;
 }
 
 std::vector<std::string> Dataset::split_names() const {

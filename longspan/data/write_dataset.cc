@@ -1,23 +1,25 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "longspan/data/write_dataset.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "longspan/base/check.h"
-#include "longspan/data/dataset.h"
+#include "longspan/base/rng.h"
 #include "longspan/data/dataset_format.h"
+#include "longspan/data/document_encoder.h"
+#include "longspan/data/split_writer.h"
+#include "longspan/data/text_inputs.h"
 #include "longspan/data/tokenizer_file.h"
 #include "longspan/io/atomic_file.h"
+#include "longspan/io/input_file.h"
 #include "longspan/io/json.h"
-#include "longspan/text/byte_tokenizer.h"
+#include "longspan/io/unpack.h"
 
 namespace longspan {
 
@@ -25,156 +27,26 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t kPiece = int64_t{1} << 20;
+constexpr std::size_t kBuffer = std::size_t{1} << 20;
+/// First word of the streams that draw the split of a document.
+constexpr uint64_t kSplitStream = 0x73706c6974;
 
-/// A text file that is read once from front to back. Its size is fixed when it is opened.
-class Source {
- public:
-  explicit Source(std::string path) : path_(std::move(path)) {
-    LONGSPAN_CHECK(!path_.empty(), "prepare: the name of a text file is empty");
-    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not be waited for
-    LONGSPAN_CHECK(descriptor_ >= 0, path_, ": cannot be opened: ", std::generic_category().message(errno));
-    try {
-      struct stat status;
-      LONGSPAN_CHECK(::fstat(descriptor_, &status) == 0, path_, ": cannot be read");
-      LONGSPAN_CHECK(!S_ISDIR(status.st_mode), path_, ": is a directory, expected a text file");
-      LONGSPAN_CHECK(S_ISREG(status.st_mode), path_, ": is not a regular file");
-      LONGSPAN_CHECK(status.st_size > 0, path_, ": is empty");
-      size_ = status.st_size;
-      identity_ = {status.st_dev, status.st_ino};
-    } catch (...) {
-      ::close(descriptor_);
-      throw;
-    }
-  }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  ~Source() { ::close(descriptor_); }
-
-  const std::string& path() const { return path_; }
-  int64_t size() const { return size_; }
-  /// Device and inode: equal for two paths of one file.
-  std::pair<uint64_t, uint64_t> identity() const { return identity_; }
-
-  /// Exactly `size` more bytes.
-  void read(char* out, int64_t size) {
-    while (size > 0) {
-      const ssize_t got = ::read(descriptor_, out, static_cast<std::size_t>(size));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw RunError(str_cat(path_, ": cannot be read: ", std::generic_category().message(errno)));
-      if (got == 0) throw RunError(str_cat(path_, ": became shorter while it was read"));
-      out += got;
-      size -= got;
-    }
-  }
-
- private:
-  std::string path_;
-  int descriptor_ = -1;
-  int64_t size_ = 0;
-  std::pair<uint64_t, uint64_t> identity_;
-};
-
-/// Appends tokens in the narrowest type.
-class TokenWriter {
- public:
-  TokenWriter(const std::string& path, TokenType type) : file_(path), width_(size_of(type)) {}
-
-  void append(const std::vector<uint32_t>& tokens) {
-    buffer_.resize(tokens.size() * static_cast<std::size_t>(width_));
-    char* out = buffer_.data();
-    for (const uint32_t token : tokens)
-      for (int64_t byte = 0; byte < width_; ++byte) *out++ = static_cast<char>(token >> (8 * byte));
-    file_.write(buffer_);
-  }
-  void commit() { file_.commit(); }
-
- private:
-  AtomicFile file_;
-  int64_t width_;
-  std::string buffer_;
-};
-
-/// Tells the bytes read so far.
-class Meter {
- public:
-  Meter(Progress& progress, int64_t total) : progress_(progress), total_(total) {}
-  void add(int64_t bytes) {
-    done_ += bytes;
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    progress_.report({"prepare", "bytes", done_, total_, seconds > 0 ? static_cast<double>(done_) / seconds : 0});
-  }
-
- private:
-  Progress& progress_;
-  int64_t total_;
-  int64_t done_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-/// Writes the splits of one folder, in order, from sources read in order.
-class SplitWriter {
- public:
-  SplitWriter(const AtomicFolder& folder, const Tokenizer& tokenizer, Meter& meter)
-      : folder_(folder), tokenizer_(tokenizer), meter_(meter), piece_(static_cast<std::size_t>(kPiece), '\0') {}
-
-  void begin(const std::string& split) {
-    name_ = split;
-    info_ = {};
-    writer_.emplace(folder_ / (split + ".bin"), token_type_for(tokenizer_.vocabulary_size()));
-  }
-  /// The next `size` bytes of `source`, one more document of the split.
-  void add(Source& source, int64_t size) {
-    if (size == 0) return;
-    ++info_.documents;
-    while (size > 0) {
-      const int64_t part = std::min(size, kPiece);
-      source.read(piece_.data(), part);
-      // Exact for tokenizers whose tokens do not cross the border of a piece: one token per byte.
-      const auto tokens = tokenizer_.encode(std::string_view(piece_.data(), static_cast<std::size_t>(part)));
-      writer_->append(tokens);
-      info_.tokens += static_cast<int64_t>(tokens.size());
-      info_.source_bytes += part;
-      meter_.add(part);
-      size -= part;
-    }
-  }
-  void end() {
-    writer_->commit();
-    writer_.reset();
-    splits_[name_] = info_;
-  }
-  const std::map<std::string, SplitInfo>& splits() const { return splits_; }
-
- private:
-  const AtomicFolder& folder_;
-  const Tokenizer& tokenizer_;
-  Meter& meter_;
-  std::string piece_;
-  std::string name_;
-  SplitInfo info_;
-  std::optional<TokenWriter> writer_;
-  std::map<std::string, SplitInfo> splits_;
-};
-
-using Sources = std::vector<std::unique_ptr<Source>>;
-
-Sources open_all(const std::vector<std::string>& paths) {
-  Sources out;
-  for (const auto& path : paths) out.push_back(std::make_unique<Source>(path));
-  return out;
-}
-
-int64_t total_size(const Sources& sources) {
-  int64_t total = 0;
-  for (const auto& source : sources) total += source->size();
-  return total;
-}
-
-void check_disjoint(const Sources& inputs, const Sources& held_out) {
-  for (const auto& a : inputs)
-    for (const auto& b : held_out)
-      LONGSPAN_CHECK(a->identity() != b->identity(), b->path(), ": is held out and trained on at once");
+void check_options(const DatasetOptions& options) {
+  LONGSPAN_CHECK(!options.inputs.empty(), "prepare: no input file given");
+  const auto check = [](const char* name, double fraction) {
+    LONGSPAN_CHECK(fraction >= 0 && fraction <= 0.5, "prepare: ", name, " must be from 0 to 0.5, got ", fraction);
+  };
+  check("valid_fraction", options.valid_fraction);
+  check("test_fraction", options.test_fraction);
+  LONGSPAN_CHECK(options.valid_fraction + options.test_fraction <= 0.5,
+                 "prepare: valid_fraction and test_fraction must be at most 0.5 together, got ",
+                 options.valid_fraction + options.test_fraction);
+  LONGSPAN_CHECK(options.test_fraction == 0 || options.held_out.empty(),
+                 "prepare: the split test is either held out or a fraction, not both");
+  LONGSPAN_CHECK(std::count(options.inputs.begin(), options.inputs.end(), kStandardInput) +
+                         std::count(options.held_out.begin(), options.held_out.end(), kStandardInput) <=
+                     1,
+                 "prepare: standard input can be read only once");
 }
 
 void check_output(const DatasetOptions& options) {
@@ -185,90 +57,208 @@ void check_output(const DatasetOptions& options) {
   LONGSPAN_CHECK(options.overwrite, options.output, ": a data set exists there already");
 }
 
-/// Replacing the output would take the text with it.
-void check_outside(const std::vector<std::string>& paths, const std::string& output) {
+/// Replacing the output would take the text, or the tokenizer, with it.
+void check_outside(const std::string& path, const std::string& output) {
   std::error_code error;
   const fs::path folder = fs::canonical(output, error);
   if (error) return;  // not there yet, so nothing lies in it
-  for (const auto& path : paths) {
-    const fs::path file = fs::canonical(path, error);
-    if (error) continue;  // opening it says what is wrong
-    const auto [rest, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-    LONGSPAN_CHECK(rest != folder.end(), path, ": lies inside the output folder ", output);
-  }
+  const fs::path file = fs::canonical(path, error);
+  if (error) return;  // opening it says what is wrong
+  const auto [rest, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  LONGSPAN_CHECK(rest != folder.end(), path, ": lies inside the output folder ", output);
 }
 
 /// All that a data set may hold, and so all that is replaced with it.
 std::vector<std::string> dataset_files() {
-  std::vector<std::string> names = {kDatasetFile, kTokenizerFile};
-  for (const auto split : kSplits) names.push_back(str_cat(split, ".bin"));
+  std::vector<std::string> names = {kDatasetFile, kTokenizerFile, kModelFile};
+  for (const auto split : kSplits)
+    for (const auto& name : {tokens_file(split), documents_file(split), source_file(split), long_file(split)})
+      names.push_back(name);
   return names;
 }
 
-void save_description(const AtomicFolder& folder, const Tokenizer& tokenizer,
-                      const std::map<std::string, SplitInfo>& splits) {
-  Json json;
-  json["format_version"] = kDatasetVersion;
-  json["tokenizer"] = tokenizer.name();
-  json["vocabulary"] = tokenizer.vocabulary_size();
-  json["dtype"] = name_of(token_type_for(tokenizer.vocabulary_size()));
-  for (const auto& [name, info] : splits)
-    json["splits"][name] = {
-        {"tokens", info.tokens}, {"source_bytes", info.source_bytes}, {"documents", info.documents}};
-  save_json(folder / kDatasetFile, json);
-}
+/// Tells the bytes read so far.
+class Meter {
+ public:
+  Meter(Progress& progress, const std::vector<TextInput>& inputs, const std::vector<TextInput>& held_out)
+      : progress_(progress) {
+    bool known = true;
+    for (const auto* list : {&inputs, &held_out})
+      for (const TextInput& input : *list) {
+        known = known && input.size >= 0;
+        total_ += input.size;
+      }
+    if (!known) total_ = 0;
+  }
+  /// The file at hand has been read up to `position`.
+  void at(int64_t position) {
+    const int64_t done = before_ + position;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    // A file that grew since it was looked at must not lead beyond the end.
+    progress_.report({"prepare", "bytes", total_ > 0 ? std::min(done, total_) : done, total_,
+                      seconds > 0 ? static_cast<double>(done) / seconds : 0});
+    last_ = done;
+  }
+  /// The next file begins.
+  void next() { before_ = last_; }
+  /// Nothing has come.
+  void wait() { at(last_ - before_); }
+
+ private:
+  Progress& progress_;
+  int64_t total_ = 0, before_ = 0, last_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// The splits while the text comes in.
+class Writing {
+ public:
+  Writing(const DatasetOptions& options, const Tokenizer& tokenizer, Meter& meter)
+      : options_(options),
+        tokenizer_(tokenizer),
+        meter_(meter),
+        folder_(options.output, options.overwrite ? dataset_files() : std::vector<std::string>()),
+        encoder_(tokenizer) {
+    add("train");
+    if (options.valid_fraction > 0) add("valid");
+    if (options.test_fraction > 0 || !options.held_out.empty()) add("test");
+  }
+
+  void read(const std::vector<TextInput>& inputs, bool held_out) {
+    std::vector<char> buffer(kBuffer);
+    for (const TextInput& input : inputs) {
+      meter_.next();
+      InputFile file(input.path, [&] { meter_.wait(); });
+      const auto text = unpacked(file, file.name());
+      SplitWriter* writer = nullptr;  // of the document at hand
+      DocumentCutter cutter(
+          options_.documents, options_.separator,
+          [&](std::string_view bytes, int64_t offset) {
+            if (!writer) {
+              writer = held_out ? splits_.at("test").get() : &draw();
+              writer->begin_document();
+            }
+            encoder_.text(*writer, bytes, file.name(), offset);
+          },
+          [&] {
+            if (writer) encoder_.end(*std::exchange(writer, nullptr), file.name());
+          });
+      std::size_t got, all = 0;
+      while ((got = text->read(buffer.data(), buffer.size())) > 0) {
+        cutter.push({buffer.data(), got});
+        meter_.at(file.position());
+        all += got;
+      }
+      LONGSPAN_CHECK(all > 0 || input.found, file.name(), ": is empty");
+      cutter.finish();
+    }
+  }
+
+  /// Parts valid and test from the end of what train holds.
+  void cut_by_bytes() {
+    SplitWriter& train = *splits_.at("train");
+    const SplitInfo all = train.info();
+    const int64_t parts = 1 + (options_.valid_fraction > 0) + (options_.test_fraction > 0);
+    LONGSPAN_CHECK(all.tokens >= parts * kLeastSplitTokens,
+                   "prepare: nothing to hold out for validation: the training text has ", all.tokens,
+                   tokenizer_.is_bytewise() ? " bytes" : " tokens", ", at least ", parts * kLeastSplitTokens,
+                   " are needed");
+    int64_t left = parts;
+    for (const auto& [name, fraction] :
+         {std::pair("test", options_.test_fraction), std::pair("valid", options_.valid_fraction)}) {
+      if (fraction == 0) continue;
+      --left;
+      const SplitInfo now = train.info();
+      const auto bytes = static_cast<int64_t>(std::floor(fraction * static_cast<double>(all.source_bytes)));
+      const int64_t first = std::clamp(train.token_at(now.source_bytes - bytes), left * kLeastSplitTokens,
+                                       now.tokens - kLeastSplitTokens);
+      train.move_tail(first, *splits_.at(name));
+    }
+  }
+
+  void check_drawn() const {
+    for (const auto& [name, writer] : splits_) {
+      if (name == "test" && options_.test_fraction == 0) continue;
+      const SplitInfo info = writer->info();
+      LONGSPAN_CHECK(info.tokens >= kLeastSplitTokens, "prepare: of ", documents_, " documents ", info.documents,
+                     " with ", info.tokens, " tokens were drawn for the split ", name, ", but it needs ",
+                     kLeastSplitTokens, " tokens; take a larger fraction, more documents or a split by bytes");
+    }
+  }
+
+  std::map<std::string, SplitInfo> finish() {
+    std::map<std::string, SplitInfo> infos;
+    for (const auto& [name, writer] : splits_) {
+      infos[name] = writer->info();
+      LONGSPAN_CHECK(infos[name].tokens > 0, "prepare: the text of the split ", name, " gives no token");
+      writer->close();
+    }
+    save_tokenizer(folder_ / "", tokenizer_);
+    save_description(infos);
+    folder_.commit();
+    return infos;
+  }
+
+ private:
+  void add(const std::string& name) {
+    splits_[name] = std::make_unique<SplitWriter>(folder_, options_.output, name, tokenizer_);
+  }
+
+  /// The split of the next document.
+  SplitWriter& draw() {
+    const auto number = static_cast<uint64_t>(documents_++);
+    if (options_.split_by == SplitBy::bytes) return *splits_.at("train");
+    const double drawn = Rng(options_.seed, stream_of({kSplitStream, number})).uniform();
+    if (drawn < options_.valid_fraction) return *splits_.at("valid");
+    return *splits_.at(drawn < options_.valid_fraction + options_.test_fraction ? "test" : "train");
+  }
+
+  void save_description(const std::map<std::string, SplitInfo>& splits) const {
+    Json json;
+    json["format_version"] = kDatasetVersion;
+    json["tokenizer"] = tokenizer_.name();
+    if (const auto own = tokenizer_.description(); own.contains(kFingerprint))
+      json[kFingerprint] = to_json(own.at(kFingerprint));
+    json["vocabulary"] = tokenizer_.vocabulary_size();
+    json["dtype"] = name_of(token_type_for(tokenizer_.vocabulary_size()));
+    for (const auto& [name, info] : splits)
+      json["splits"][name] = {
+          {"tokens", info.tokens}, {"source_bytes", info.source_bytes}, {"documents", info.documents}};
+    save_json(folder_ / kDatasetFile, json);
+  }
+
+  const DatasetOptions& options_;
+  const Tokenizer& tokenizer_;
+  Meter& meter_;
+  AtomicFolder folder_;
+  DocumentEncoder encoder_;
+  std::map<std::string, std::unique_ptr<SplitWriter>> splits_;
+  int64_t documents_ = 0;  ///< drawn so far
+};
 
 }  // namespace
 
 std::map<std::string, SplitInfo> write_dataset(const DatasetOptions& options, Progress& progress) {
-  LONGSPAN_CHECK(!options.inputs.empty(), "prepare: no input file given");
-  LONGSPAN_CHECK(options.valid_fraction > 0 && options.valid_fraction <= 0.5,
-                 "prepare: valid_fraction must be above 0 and at most 0.5, got ", options.valid_fraction);
+  check_options(options);
   check_output(options);
-  check_outside(options.inputs, options.output);
-  check_outside(options.held_out, options.output);
-  const Sources inputs = open_all(options.inputs);
-  const Sources held_out = open_all(options.held_out);
+  const std::vector<TextInput> inputs = find_inputs(options.inputs, progress);
+  const std::vector<TextInput> held_out = find_inputs(options.held_out, progress);
   check_disjoint(inputs, held_out);
+  for (const auto* list : {&inputs, &held_out})
+    for (const TextInput& input : *list)
+      if (input.path != kStandardInput) check_outside(input.path, options.output);
+  check_outside(options.tokenizer, options.output);
+  const auto tokenizer = open_tokenizer(options.tokenizer);
 
-  const int64_t total = total_size(inputs);
-  const int64_t valid = std::max(kMinimumValidBytes,
-                                 static_cast<int64_t>(std::floor(options.valid_fraction * static_cast<double>(total))));
-  LONGSPAN_CHECK(total - valid >= kMinimumValidBytes,
-                 "prepare: nothing to hold out for validation: the training text has ", total, " bytes, at least ",
-                 2 * kMinimumValidBytes, " are needed");
-
-  const ByteTokenizer tokenizer;
-  AtomicFolder folder(options.output, options.overwrite ? dataset_files() : std::vector<std::string>());
-  Meter meter(progress, total + total_size(held_out));
-  SplitWriter writer(folder, tokenizer, meter);
-
-  // The cut between train and valid may fall into any file: each gives first what is left of `train`.
-  writer.begin("train");
-  int64_t left = total - valid;
-  std::size_t first_valid = 0;
-  int64_t used = 0;  // bytes of inputs[first_valid] that went to train
-  for (; first_valid < inputs.size(); ++first_valid) {
-    used = std::min(left, inputs[first_valid]->size());
-    writer.add(*inputs[first_valid], used);
-    left -= used;
-    if (used < inputs[first_valid]->size()) break;
-  }
-  writer.end();
-  writer.begin("valid");
-  for (std::size_t i = first_valid; i < inputs.size(); ++i)
-    writer.add(*inputs[i], inputs[i]->size() - (i == first_valid ? used : 0));
-  writer.end();
-  if (!held_out.empty()) {
-    writer.begin("test");
-    for (const auto& source : held_out) writer.add(*source, source->size());
-    writer.end();
-  }
-
-  save_tokenizer(folder / "", tokenizer);
-  save_description(folder, tokenizer, writer.splits());
-  folder.commit();
-  return writer.splits();
+  Meter meter(progress, inputs, held_out);
+  Writing writing(options, *tokenizer, meter);
+  writing.read(inputs, false);
+  writing.read(held_out, true);
+  if (options.split_by == SplitBy::bytes)
+    writing.cut_by_bytes();
+  else
+    writing.check_drawn();
+  return writing.finish();
 }
 
 }  // namespace longspan

@@ -193,6 +193,7 @@ at::Tensor Attention::extend(State& state, const at::Tensor& x, const std::optio
                  state.batch());
   if (state.contains("count")) check_room(method_, state.at("count"), x.size(1));
   if (valid) check_valid(method_, "valid", *valid, x);
+  if (observer_) observer_(x);
   if (!has_gaps(valid)) return extend_packed(state, x, std::nullopt);
   const Pack tokens = pack(x, *valid);
   return unpack(extend_packed(state, tokens.rows, tokens.cu), tokens, x.size(0), x.size(1));
@@ -213,6 +214,10 @@ std::map<std::string, at::Tensor> Attention::inspect(const at::Tensor& x, const 
 }
 
 std::map<std::string, at::Tensor> Attention::inspect_dense(const at::Tensor&, const std::optional<at::Tensor>&) {
+  throw InputError(str_cat(method_, ": the method has nothing to show of its inside"));
+}
+
+std::unique_ptr<Inspection> Attention::begin_inspection() {
   throw InputError(str_cat(method_, ": the method has nothing to show of its inside"));
 }
 

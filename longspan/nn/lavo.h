@@ -56,6 +56,7 @@ class LavoAttention final : public Attention {
   /// trained. The state follows the ablation.
   std::vector<std::string> ablations() const override;
   void ablate(const std::string& part, const std::string& way) override;
+  std::unique_ptr<Inspection> begin_inspection() override;
 
  protected:
   at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) override;
@@ -70,6 +71,7 @@ class LavoAttention final : public Attention {
                                                   const std::optional<at::Tensor>& source) override;
 
  private:
+  class Look;  ///< lavo_inspect.cc
   enum class Ablation { none, zero, mean, swap };
 
   /// What the operators read, [B, H, N, D] or with Hk heads.

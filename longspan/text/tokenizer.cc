@@ -21,6 +21,13 @@ constexpr Entry kTokenizers[] = {
 
 }  // namespace
 
+Encoding Tokenizer::encode_aligned(std::string_view text) const {
+  LONGSPAN_ASSERT(is_bytewise(), name(), " must say itself what its tokens stand for");
+  return {encode(text), std::vector<uint32_t>(text.size(), 1)};
+}
+
+std::string Tokenizer::token_text(uint32_t token, bool) const { return decode(std::span(&token, 1)); }
+
 std::unique_ptr<Tokenizer> make_tokenizer(const FieldValues& description, std::string_view origin) {
   static const auto fields =
       FieldTable<Description>("tokenizer").text("tokenizer", &Description::tokenizer, "name of the tokenizer");

@@ -26,6 +26,9 @@ const FieldTable<TrainOptions>& train_fields() {
                   {{"none", Autocast::none}, {"bf16", Autocast::bf16}, {"auto", Autocast::automatic}},
                   "bfloat16 matrix products; auto: where the processor has them")
           .integer("checkpoint_every", &TrainOptions::checkpoint_every, {0, kLarge}, "steps, 0 = at the end")
+          .integer("keep_last", &TrainOptions::keep_last, {1, 1e6}, "newest checkpoints that are kept")
+          .integer("keep_best", &TrainOptions::keep_best, {0, 1e6},
+                   "checkpoints of lowest validation loss that are kept besides; a better validation writes one")
           .integer("valid_every", &TrainOptions::valid_every, {0, kLarge}, "steps, 0 = at the end")
           .integer("valid_blocks", &TrainOptions::valid_blocks, {1, 1 << 20}, "validation windows")
           .real("epe_lr_factor", &TrainOptions::epe_lr_factor, {0, 1000}, "learning rate of position tables, relative");

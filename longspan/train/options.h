@@ -29,6 +29,8 @@ struct TrainOptions {
   int64_t seed = 0;   ///< of initial weights, windows and dropout
   Autocast autocast = Autocast::automatic;
   int64_t checkpoint_every = 0;  ///< steps, 0 = only at the end
+  int64_t keep_last = 1;         ///< newest checkpoints that are kept
+  int64_t keep_best = 1;         ///< checkpoints of lowest validation loss that are kept besides
   int64_t valid_every = 0;       ///< steps, 0 = only at the end
   int64_t valid_blocks = 16;     ///< windows of `length` tokens, spread evenly over the split
   double epe_lr_factor = 10;     ///< learning rate of position tables relative to the rest

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "longspan/io/atomic_file.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/autocast.h"
 #include "longspan/train/evaluation_mode.h"
@@ -54,6 +53,7 @@ StepResult Trainer::step() {
 
   at::Tensor tokens = torch::empty({options_.batch, sampler_.window()}, torch::kLong);
   sampler_.fill(tokens.mutable_data_ptr<int64_t>(), step_, options_.batch);
+  batch_ = {tokens};
   at::Tensor nll;
   {
     AutocastGuard autocast(bf16_);
@@ -61,7 +61,7 @@ StepResult Trainer::step() {
   }
   // The mean's gradient is the same number everywhere, so the sum itself stays out of the graph.
   result.loss = ordered_sum(nll) / static_cast<double>(result.tokens);
-  if (!std::isfinite(result.loss)) throw RunError(str_cat("train: the loss is not finite at step ", result.step));
+  if (!std::isfinite(result.loss)) throw NonFiniteError(str_cat("train: the loss is not finite at step ", result.step));
   std::vector<at::Tensor> roots = {nll}, gradients = {torch::full_like(nll, 1 / static_cast<double>(result.tokens))};
   if (const at::Tensor penalty = model_->auxiliary_loss(); penalty.defined()) {
     roots.push_back(penalty);
@@ -72,7 +72,7 @@ StepResult Trainer::step() {
   result.grad_norm = optimizer_->gradient_norm();
   if (!std::isfinite(result.grad_norm)) {
     optimizer_->clear_gradients();
-    throw RunError(str_cat("train: the gradient is not finite at step ", result.step));
+    throw NonFiniteError(str_cat("train: the gradient is not finite at step ", result.step));
   }
   optimizer_->step(result.step, result.learning_rate, result.grad_norm);
   model_->after_step();
@@ -101,28 +101,11 @@ ValidationResult Trainer::validate() {
   result.step = step_;
   result.tokens = blocks * length;
   result.loss = total / static_cast<double>(result.tokens);
-  if (!std::isfinite(result.loss)) throw RunError(str_cat("train: the validation loss is not finite at step ", step_));
+  if (!std::isfinite(result.loss))
+    throw NonFiniteError(str_cat("train: the validation loss is not finite at step ", step_));
   result.seconds = seconds_since(start);
+  validation_ = result;
   return result;
-}
-
-bool Trainer::run(TrainObserver& observer, const std::string& folder, const Tokenizer* tokenizer, const Json& extra) {
-  LONGSPAN_CHECK(folder.empty() || tokenizer, "train: checkpoints need a tokenizer");
-  if (!folder.empty()) make_writable_folder(folder);
-  bool stop = false;
-  do {
-    if (!done()) {
-      observer.on_step(step());
-      stop = observer.should_stop();
-    }
-    const auto due = [&](int64_t every) { return every > 0 && step_ % every == 0; };
-    if (valid_ && (done() || due(options_.valid_every)) && !stop) observer.on_validation(validate());
-    if (!folder.empty() && (done() || stop || due(options_.checkpoint_every))) {
-      save(folder, *tokenizer, extra);
-      observer.on_checkpoint(step_);
-    }
-  } while (!done() && !stop);
-  return done();
 }
 
 std::shared_ptr<models::LanguageModel> make_model(const models::ModelConfig& config, int64_t seed) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "longspan/base/check.h"
 #include "longspan/data/token_file.h"
 #include "longspan/data/window_sampler.h"
 #include "longspan/models/language_model.h"
@@ -31,6 +33,12 @@ struct ValidationResult {
   double loss = 0;  ///< mean nats per token
   int64_t tokens = 0;
   double seconds = 0;
+};
+
+/// A loss or a gradient that is not finite.
+class NonFiniteError : public RunError {
+ public:
+  using RunError::RunError;
 };
 
 /// What a program wants to know while run() works.
@@ -61,34 +69,38 @@ class Trainer {
   int64_t steps_done() const { return step_; }
   bool done() const { return step_ >= options_.steps; }
 
-  /// One optimizer step. RunError naming the step when loss or gradient is not finite; the weights are then as before
-  /// it.
+  /// One optimizer step. NonFiniteError naming the step when loss or gradient is not finite; everything that a
+  /// checkpoint holds, torch's generator apart, is then as before it.
   StepResult step();
 
   /// Mean loss over options().valid_blocks windows of the validation split, spread evenly, as many as it holds without
-  /// overlap; a split shorter than a window is one window. RunError when it is not finite.
+  /// overlap; a split shorter than a window is one window. NonFiniteError when it is not finite.
   ValidationResult validate();
 
-  /// Steps until done or stopped; validates and checkpoints as options say and at the end. `folder` "" = no
-  /// checkpoints, else `tokenizer` is needed; `extra` as for save(). The folder is created and tried before the first
-  /// step (RunError). When nothing is left to do (a finished run was resumed), validates and saves once, because what
-  /// interrupted that run may have done so between the files of its last checkpoint. Returns done().
+  /// Steps until done or stopped; validates and checkpoints as options say and at the end, and whenever the validation
+  /// loss is the lowest so far (keep_best > 0). A NonFiniteError leaves `<folder>/nonfinite` (nonfinite.h). `folder` ""
+  /// = no checkpoints, else `tokenizer` is needed; `extra` as for save(). The folder is created and tried before the
+  /// first step (RunError); see checkpoint_store.h for what it holds: killed at any moment it resumes. When nothing is
+  /// left to do (a finished run was resumed), validates and saves once. Returns done().
   bool run(TrainObserver& observer, const std::string& folder = "", const Tokenizer* tokenizer = nullptr,
            const Json& extra = {});
 
-  /// Writes `training.safetensors` (weights, moments, step, generator, configuration) and then the model's files, each
-  /// file atomically. resume() and saved_configuration() read the first alone, so from its first appearance on an
-  /// interruption at any moment leaves a folder that resumes; before, the folder holds nothing but what
-  /// is_unfinished(). config.json gets the members of `extra` beside "model" and "train".
+  /// Writes one checkpoint into `folder` itself: `training.safetensors` (weights, moments, step, generator,
+  /// configuration) and then the model's files, each file atomically; resume() and saved_configuration() read the first
+  /// alone. config.json gets the members of `extra` beside "model" and "train".
   void save(const std::string& folder, const Tokenizer& tokenizer, const Json& extra = {}) const;
 
-  /// Continues from a folder that save() wrote; the model must have the same configuration. Returns warnings for a
-  /// person, one line each: another thread count, other options, other data. InputError when the file is damaged or of
-  /// another model.
+  /// Continues from the latest whole checkpoint of the folder of a run, or from a checkpoint itself; the model must
+  /// have the same configuration. Returns warnings for a person, one line each: a later checkpoint that is damaged,
+  /// another thread count, other options, other data. InputError when there is none that is whole and of this model.
   std::vector<std::string> resume(const std::string& folder);
 
  private:
   models::NamedTensors tensors() const;
+  std::vector<std::string> load(const std::string& checkpoint);
+  /// step() of a run in a folder; a NonFiniteError leaves in it what is needed to look into it, see nonfinite.h.
+  StepResult step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra);
+  bool checkpoint_due(bool stopped, bool improved) const;
 
   std::shared_ptr<models::LanguageModel> model_;
   const TokenFile& train_;
@@ -97,15 +109,10 @@ class Trainer {
   WindowSampler sampler_;
   bool bf16_ = false;
   int64_t step_ = 0;
+  std::vector<at::Tensor> batch_;               ///< tokens of the last step, in the order of use
+  std::optional<ValidationResult> validation_;  ///< the last one
   std::unique_ptr<AdamW> optimizer_;
 };
-
-/// Whether a folder holds a run to go on with: its `training.safetensors` is there.
-bool is_resumable(const std::string& folder);
-
-/// {"model": complete configuration, "train": complete options} of the run in a folder, from `training.safetensors`
-/// alone. InputError when it is missing or damaged, or its configuration is not that of its weights.
-Json saved_configuration(const std::string& folder);
 
 /// Builds a model with its initial weights drawn from `seed`.
 std::shared_ptr<models::LanguageModel> make_model(const models::ModelConfig& config, int64_t seed);

@@ -1,4 +1,4 @@
-#include "longspan/data/dataset.h"
+#include "longspan/data/write_dataset.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -79,6 +79,11 @@ TEST_F(DatasetTest, RoundTrip) {
   EXPECT_EQ(set.info("train").source_bytes, 2156000);
   EXPECT_EQ(set.info("train").documents, 2);
   EXPECT_EQ(set.info("valid").documents, 1);
+  EXPECT_EQ(set.documents("train").begin(1), 1500000);
+  EXPECT_EQ(set.documents("train").end(1), 2156000);
+  EXPECT_EQ(set.source_bytes("train", 1499990, 20), 20);
+  EXPECT_EQ(error_of([&] { set.source_bytes("train", 2155999, 2); }),
+            path("set/train.bin") + ": 2 tokens from 2155999 on are asked for, it holds 2156000");
   EXPECT_EQ(set.vocabulary(), 256);
   EXPECT_EQ(set.tokenizer().name(), "bytes");
   EXPECT_EQ(set.split_names(), (std::vector<std::string>{"test", "train", "valid"}));
@@ -89,7 +94,7 @@ TEST_F(DatasetTest, RoundTrip) {
   EXPECT_FALSE(Dataset::is_dataset(path("none")));
 
   const Json json = load_json(path("set/dataset.json"));
-  EXPECT_EQ(json["format_version"], Json(1));
+  EXPECT_EQ(json["format_version"], Json(2));
   EXPECT_EQ(json["dtype"], Json("uint8"));
   EXPECT_EQ(json["splits"]["valid"]["source_bytes"], Json(valid));
 }
@@ -100,26 +105,28 @@ TEST_F(DatasetTest, ValidationSpansFilesAndHasAMinimum) {
   write_dataset(options({put("a", a), put("b", b)}), progress_);
   const Dataset set(path("set"));
   EXPECT_EQ(split_text(set, "train") + split_text(set, "valid"), a + b);
-  EXPECT_EQ(set.split("valid").size(), kMinimumValidBytes);
+  EXPECT_EQ(set.split("valid").size(), kLeastSplitTokens);
   EXPECT_EQ(set.info("train").documents, 1);
   EXPECT_EQ(set.info("valid").documents, 2);
+  EXPECT_EQ(set.documents("valid").end(0), kLeastSplitTokens - 100);
+  EXPECT_EQ(set.documents("valid").find(kLeastSplitTokens - 100), 1);
   EXPECT_FALSE(set.has("test"));
   EXPECT_EQ(error_of([&] { set.split("test"); }), path("set") + ": has no split 'test', only: train, valid");
 }
 
 TEST_F(DatasetTest, CutBetweenFilesLeavesNoEmptyDocument) {
-  const std::string a = text_of_size(kMinimumValidBytes, 1);
+  const std::string a = text_of_size(kLeastSplitTokens, 1);
   write_dataset(options({put("a", a), put("b", a)}), progress_);
   const Dataset set(path("set"));
-  EXPECT_EQ(set.split("train").size(), kMinimumValidBytes);
-  EXPECT_EQ(set.split("valid").size(), kMinimumValidBytes);
+  EXPECT_EQ(set.split("train").size(), kLeastSplitTokens);
+  EXPECT_EQ(set.split("valid").size(), kLeastSplitTokens);
   EXPECT_EQ(set.info("train").documents, 1);
   EXPECT_EQ(set.info("valid").documents, 1);
 }
 
 TEST_F(DatasetTest, InputsThatAreRefused) {
   const std::string good = put("good", text_of_size(5000, 0));
-  const std::string small = put("small", text_of_size(2 * kMinimumValidBytes - 1, 0));
+  const std::string small = put("small", text_of_size(2 * kLeastSplitTokens - 1, 0));
   const std::string empty = put("empty", "");
   fs::create_directory(path("folder"));
   fs::create_symlink("good", path("link"));
@@ -150,10 +157,10 @@ TEST_F(DatasetTest, ExistingOutput) {
   write_dataset(first, progress_);
   auto second = options({put("b", text_of_size(6000, 2))});
   EXPECT_EQ(refusal(second), path("set") + ": a data set exists there already");
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kMinimumValidBytes);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kLeastSplitTokens);
   second.overwrite = true;
   write_dataset(second, progress_);
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - kMinimumValidBytes);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - kLeastSplitTokens);
 
   // A folder that is not a data set is never replaced.
   fs::create_directory(path("home"));
@@ -185,7 +192,7 @@ TEST_F(DatasetTest, OverwritingTakesNothingOfTheUsersWithIt) {
   again.inputs = {outside};
   again.held_out = {path("set/../set/valid.bin")};
   EXPECT_EQ(refusal(again), path("set/../set/valid.bin") + ": lies inside the output folder " + path("set"));
-  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kMinimumValidBytes);
+  EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kLeastSplitTokens);
 
   again.held_out.clear();
   write_dataset(again, progress_);
@@ -219,7 +226,10 @@ TEST_F(DatasetTest, DamagedFolders) {
     put("set/dataset.json", good);
     return text;
   };
-  EXPECT_EQ(changed([](Json& json) { json["format_version"] = 2; }), json_path + ": format_version must be 1, got 2");
+  EXPECT_EQ(changed([](Json& json) { json["format_version"] = 3; }), json_path + ": format_version must be 2, got 3");
+  EXPECT_EQ(
+      changed([](Json& json) { json["format_version"] = 1; }),
+      json_path + ": format_version 1 is that of an older longspan; make the data set again with longspan prepare");
   EXPECT_EQ(changed([](Json& json) { json.erase("format_version"); }),
             json_path + ": format_version must be an integer from 1 to 9223372036854775807");
   EXPECT_EQ(changed([](Json& json) { json["format_version"] = (uint64_t{1} << 63) + 1; }),
@@ -240,11 +250,16 @@ TEST_F(DatasetTest, DamagedFolders) {
             json_path + ": split train: 3975 tokens of one byte each, but source_bytes says 3974");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["documents"] = 3976; }),
             json_path + ": split train: 3976 documents in 3975 source_bytes");
+  EXPECT_EQ(changed([](Json& json) { json["splits"]["train"]["documents"] = 2; }),
+            path("set/train.documents.bin") + ": holds 1 documents, but dataset.json says 2");
   EXPECT_EQ(changed([](Json& json) { json["splits"]["../x"] = Json::object(); }),
             json_path + ": split ../x: expected one of train, valid, test");
   EXPECT_EQ(changed([](Json& json) { json["splits"] = 3; }), json_path + ": splits must be an object");
   EXPECT_EQ(changed([](Json& json) { json = Json::array(); }), json_path + ": expected an object, got array");
   EXPECT_EQ(open(), "");
+  fs::rename(path("set/train.documents.bin"), path("borders"));
+  EXPECT_EQ(open(), path("set/train.documents.bin") + ": cannot be opened: No such file or directory");
+  fs::rename(path("borders"), path("set/train.documents.bin"));
   fs::remove(path("set/valid.bin"));
   EXPECT_EQ(open(), path("set/valid.bin") + ": cannot be opened: No such file or directory");
   fs::remove(path("set/tokenizer.json"));

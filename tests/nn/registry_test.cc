@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "support.h"
 
@@ -49,6 +50,26 @@ TEST(Registry, OptionsAreComplete) {
         ASSERT_EQ(got.keys(), expected.keys());
         for (const std::string& key : got.keys()) EXPECT_TRUE(got[key].equal(expected[key])) << key;
       }
+}
+
+// What is larger than the projections of a layer is foretold, and nothing else is.
+TEST(Registry, TablesAreTheParametersWhoseSizeFollowsFromOptions) {
+  const AttentionSizes sizes{.width = 32, .heads = 4};
+  for (const auto& entry : attentions())
+    for (FieldValues configuration : harness_configurations(entry, Pattern::causal_self)) {
+      for (const FieldInfo& field : entry.fields)
+        if (field.name == "w") configuration["w"] = int64_t{600};
+      const auto tables = entry.tables(sizes, configuration);
+      const auto module = make(entry.name, Pattern::causal_self, configuration, sizes);
+      std::set<std::string> large;
+      for (const auto& item : module->named_parameters())
+        if (item.value().numel() > sizes.width * sizes.width) large.insert(item.key());
+      EXPECT_EQ(large.size(), tables.size()) << entry.name;
+      for (const auto& [name, expected] : tables) {
+        ASSERT_TRUE(large.contains(name)) << entry.name << " " << name;
+        EXPECT_EQ(module->named_parameters()[name].sizes(), at::IntArrayRef(expected)) << entry.name << " " << name;
+      }
+    }
 }
 
 /// Settings that do not go together: tokens would see the rest of their window, or one makes the other idle.

@@ -7,6 +7,7 @@
 #include "interrupt.h"
 #include "log.h"
 #include "longspan/base/progress.h"
+#include "longspan/report/format.h"
 #include "progress.h"
 
 namespace longspan::tool {
@@ -20,9 +21,8 @@ class PrepareProgress final : public Progress {
   }
   void report(const ProgressReport& report) override {
     stop_if_interrupted();
-    if (!line_)
-      line_.emplace(std::string(report.activity) + " (" + std::string(report.unit) + ")", report.total, quiet_);
-    line_->update(report.done);
+    if (!line_) line_.emplace(std::string(report.activity), report.total, quiet_, ProgressLine::Unit::bytes);
+    line_->update(report.done, report.per_second > 0 ? report::bytes(report.per_second) + "/s" : "");
   }
   void finish() { line_.reset(); }
 

@@ -15,11 +15,12 @@ constexpr double kTerminalInterval = 0.1;  // seconds between lines
 constexpr double kPlainInterval = 5;
 }  // namespace
 
-ProgressLine::ProgressLine(std::string what, int64_t total, bool quiet)
+ProgressLine::ProgressLine(std::string what, int64_t total, bool quiet, Unit unit)
     : what_(std::move(what)),
       total_(total),
       quiet_(quiet),
       terminal_(isatty(STDERR_FILENO) == 1),
+      unit_(unit),
       started_(now()),
       shown_(started_) {}
 
@@ -32,7 +33,8 @@ void ProgressLine::update(int64_t done, const std::string& detail) {
     first_done_ = done;
     started_ = time;
   }
-  pending_ = str_cat(what_, ": ", done, "/", total_);
+  pending_ = str_cat(what_, ": ", amount(done));
+  if (total_ > 0) pending_ += (unit_ == Unit::bytes ? " of " : "/") + amount(total_);
   if (!detail.empty()) pending_ += ", " + detail;
   if (done > first_done_ && done < total_) {
     const double left =
@@ -43,6 +45,10 @@ void ProgressLine::update(int64_t done, const std::string& detail) {
   shown_ = time;
   write(pending_, false);
   pending_.clear();
+}
+
+std::string ProgressLine::amount(int64_t value) const {
+  return unit_ == Unit::bytes ? report::bytes(static_cast<double>(value)) : std::to_string(value);
 }
 
 void ProgressLine::finish() {

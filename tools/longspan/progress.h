@@ -8,8 +8,10 @@ namespace longspan::tool {
 
 class ProgressLine {
  public:
-  /// `what` starts every line; quiet: writes nothing.
-  ProgressLine(std::string what, int64_t total, bool quiet);
+  enum class Unit { count, bytes };
+
+  /// `what` starts every line; total 0: not known, and no time left is shown; quiet: writes nothing.
+  ProgressLine(std::string what, int64_t total, bool quiet, Unit unit = Unit::count);
   /// Ends the line.
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -23,11 +25,13 @@ class ProgressLine {
   void finish();
 
  private:
+  std::string amount(int64_t value) const;
   void write(const std::string& text, bool last);
 
   std::string what_;
   int64_t total_;
   bool quiet_, terminal_;
+  Unit unit_;
   double started_ = 0, shown_ = 0;
   int64_t first_done_ = -1;
   std::string pending_;

@@ -1,0 +1,32 @@
+// Text from tokens as they come.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "longspan/text/tokenizer.h"
+
+namespace longspan {
+
+/// Decodes token by token: what push() returned so far, joined, is decode() of all tokens so far. To go on after a text
+/// whose tokens are known, push those first and drop what they give.
+class TokenDecoder {
+ public:
+  /// `tokenizer` must outlive this.
+  explicit TokenDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  /// Text that `token` adds; it may end within a character (text/utf8.h: whole_characters()). Throws InputError for a
+  /// token outside the vocabulary.
+  std::string push(uint32_t token) {
+    std::string text = tokenizer_.token_text(token, line_start_);
+    // A token whose blank was taken away has begun its line, a control token, which has no text anywhere, has not.
+    if (!text.empty() || !tokenizer_.token_text(token, false).empty()) line_start_ = text.ends_with('\n');
+    return text;
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  bool line_start_ = true;
+};
+
+}  // namespace longspan

@@ -1,0 +1,17 @@
+// UTF-8: what is no text, and where a stream of it may be cut.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace longspan {
+
+/// Offset of the first byte that no valid UTF-8 has there (RFC 3629: shortest forms only, no surrogates, at most
+/// U+10FFFF; an unfinished character at the end counts), or npos.
+std::size_t invalid_utf8(std::string_view text);
+
+/// Bytes at the start of `text` that can be shown: everything but an unfinished character at the end. Bytes that are no
+/// UTF-8 at all are passed through, never held back for more than three bytes.
+std::size_t whole_characters(std::string_view text);
+
+}  // namespace longspan
