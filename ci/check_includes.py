@@ -49,6 +49,7 @@ LAYERS = {
     "tests": Layer(9, torch=True, highway=True),
     "benchmarks": Layer(9, torch=True, highway=True),
     "examples": Layer(9, torch=True),
+    "fuzz": Layer(9),
 }
 
 # Folders whose subfolders do not see each other, except the shared one named here.

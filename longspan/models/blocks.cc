@@ -63,16 +63,20 @@ at::Tensor FeedForward::forward(const at::Tensor& x) {
   return down_(at::silu(gate_(x)) * up_(x));
 }
 
-Block::Block(const ModelConfig& config) : dropout_(config.dropout) {
-  attention_norm_ = register_module("attention_norm", std::make_shared<Norm>(config.shape, config.width));
+nn::AttentionSizes attention_sizes(const ModelConfig& config) {
   nn::AttentionSizes sizes;
   sizes.width = config.width;
   sizes.heads = config.heads;
   sizes.bias = config.shape == Shape::gpt2;
   sizes.kv_heads = config.kv_heads;
   if (config.positions == Positions::rotary) sizes.rotary_base = config.rotary_base;
-  attention_ = register_module(
-      "attention", nn::make_attention(config.attention, nn::Pattern::causal_self, sizes, config.attention_options));
+  return sizes;
+}
+
+Block::Block(const ModelConfig& config) : dropout_(config.dropout) {
+  attention_norm_ = register_module("attention_norm", std::make_shared<Norm>(config.shape, config.width));
+  attention_ = register_module("attention", nn::make_attention(config.attention, nn::Pattern::causal_self,
+                                                               attention_sizes(config), config.attention_options));
   const auto parameters = attention_->named_parameters();  // what find() points into
   if (const auto* out = parameters.find("out.weight")) shrink_branch(*out, config.layers);
   feed_forward_norm_ = register_module("feed_forward_norm", std::make_shared<Norm>(config.shape, config.width));
@@ -86,10 +90,6 @@ at::Tensor Block::add_branch(const at::Tensor& x, const at::Tensor& branch) cons
 at::Tensor Block::forward(const at::Tensor& x, const nn::AttentionInputs& inputs) {
   const at::Tensor h = add_branch(x, attention_->forward(cast_once(attention_norm_->forward(x)), inputs));
   return add_branch(h, feed_forward_->forward(feed_forward_norm_->forward(h)));
-}
-
-std::map<std::string, at::Tensor> Block::inspect(const at::Tensor& x) {
-  return attention_->inspect(attention_norm_->forward(x));
 }
 
 at::Tensor Block::extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid) {

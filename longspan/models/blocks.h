@@ -1,7 +1,6 @@
 // The pieces of a language model around the attention.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
@@ -30,6 +29,9 @@ class FeedForward : public torch::nn::Module {
   torch::nn::Linear up_{nullptr}, gate_{nullptr}, down_{nullptr};
 };
 
+/// What a model of this configuration asks of its attentions.
+nn::AttentionSizes attention_sizes(const ModelConfig& config);
+
 /// x + attention(norm(x)), then x + feed_forward(norm(x)).
 class Block : public torch::nn::Module {
  public:
@@ -37,8 +39,6 @@ class Block : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& x, const nn::AttentionInputs& inputs);
   at::Tensor extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid);
-  /// What the attention does with x, see nn::Attention::inspect().
-  std::map<std::string, at::Tensor> inspect(const at::Tensor& x);
 
   nn::Attention& attention() { return *attention_; }
   const nn::Attention& attention() const { return *attention_; }

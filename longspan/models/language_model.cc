@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "longspan/io/fingerprint.h"
 #include "longspan/models/blocks.h"
 #include "longspan/models/chunked_nll.h"
-#include "longspan/models/identity.h"
 #include "longspan/models/positions.h"
 
 namespace longspan::models {
@@ -143,18 +143,6 @@ at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, co
   state.positions =
       state.positions + (valid ? valid->sum(1) : torch::full({tokens.size(0)}, tokens.size(1), torch::kLong));
   return norm_->forward(x);
-}
-
-std::vector<std::map<std::string, at::Tensor>> LanguageModel::inspect(const at::Tensor& tokens) {
-  check_tokens(tokens);
-  const at::NoGradGuard no_grad;
-  at::Tensor x = embed(tokens, embeds_positions() ? ranks(tokens.size(0), tokens.size(1), {}, {}, {}) : at::Tensor());
-  std::vector<std::map<std::string, at::Tensor>> out;
-  for (const auto& block : blocks_) {
-    out.push_back(block->inspect(x));
-    x = block->forward(x, {});
-  }
-  return out;
 }
 
 at::Tensor LanguageModel::auxiliary_loss() const {

@@ -64,9 +64,6 @@ class LanguageModel : public torch::nn::Module {
   /// Consumes tokens [B, N], returns their hidden states; equals hidden() over the whole stream, whatever the cuts.
   at::Tensor extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid = std::nullopt);
 
-  /// What every layer's attention does with tokens [B, N], see nn::Attention::inspect(): slow, to look at.
-  std::vector<std::map<std::string, at::Tensor>> inspect(const at::Tensor& tokens);
-
   /// To be called after every optimizer step (retraction of constrained parameters).
   void after_step();
 

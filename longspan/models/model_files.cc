@@ -9,6 +9,7 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/blocks.h"
 #include "longspan/models/tensor_files.h"
+#include "longspan/nn/registry.h"
 
 namespace longspan::models {
 
@@ -67,6 +68,11 @@ void check_weights(const SafetensorsFile& file, const ModelConfig& config, const
   if (!config.tied) check("head", {config.vocabulary, config.width});
   const auto block_name = [](int64_t layer) { return str_cat("blocks.", layer, "."); };
   check(block_name(config.layers - 1) + "feed_forward.up.weight", {config.feed_forward, config.width});
+  // What a block has beside these is no larger than they are.
+  check("blocks.0.attention.out.weight", {config.width, config.width});
+  for (const auto& [name, sizes] :
+       nn::find_attention(config.attention).tables(attention_sizes(config), config.attention_options))
+    check("blocks.0.attention." + name, sizes);
   const Block block(config);
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     for (const auto& item : block.named_parameters()) check(block_name(layer) + item.key(), item.value().sizes());

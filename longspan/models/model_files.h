@@ -29,8 +29,8 @@ struct LoadedModel {
 LoadedModel load_model(const std::string& folder);
 
 /// Throws InputError unless `file` holds, under names that begin with `prefix`, every weight of a model with this
-/// configuration in its shape (other tensors may be there too). Makes no more than one block, and that only when the
-/// file has its sizes: a configuration cannot ask for memory that its weights do not fill.
+/// configuration in its shape (other tensors may be there too). Makes one block, and that only when the file has its
+/// large parts in their sizes: a configuration cannot ask for memory that its weights do not fill.
 void check_weights(const SafetensorsFile& file, const ModelConfig& config, const std::string& prefix = "");
 
 /// What a model did and did not take over.

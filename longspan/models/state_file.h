@@ -1,11 +1,10 @@
 // What files of states and of sessions share: tensors bound to a model, checked before anything is believed.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
+#include "longspan/io/state_file.h"
 #include "longspan/models/language_model.h"
 #include "longspan/models/tensor_files.h"
 
@@ -14,12 +13,7 @@ namespace longspan::models {
 using Metadata = std::map<std::string, std::string>;
 
 /// What else than a state's tensors a file holds.
-struct TensorLayout {
-  std::vector<DType> dtypes;  ///< any of them
-  int64_t dimensions = 1;
-  int64_t most = 0;  ///< rows at most
-};
-using TensorLayouts = std::map<std::string, TensorLayout>;
+using ExtraTensors = std::map<std::string, ExtraTensor>;
 
 /// The tensors of a state as a file names them.
 NamedTensors state_tensors(const ModelState& state);
@@ -38,6 +32,6 @@ void write_bound(const std::string& path, const std::string& format, const Langu
 /// InputError naming what differs: another format, another configuration (its first field), number format or weights,
 /// tensors that no state of the model can have, content that was altered after it was written.
 NamedTensors read_bound(const SafetensorsFile& file, const std::string& format, const LanguageModel& model,
-                        const TensorLayouts& extra = {});
+                        const ExtraTensors& extra = {});
 
 }  // namespace longspan::models

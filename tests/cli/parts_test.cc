@@ -46,6 +46,8 @@ TEST(Settings, ReachIntoObjects) {
   const std::string deep = "model=" + std::string(70, '[') + std::string(70, ']');
   for (const std::string& wrong : {std::string(R"(model={"layers": 1, "layers": 2})"), deep})
     EXPECT_THROW(apply_setting(config, wrong), InputError) << wrong;
+  for (const char* bytes : {"train.\xFF=3", "model.attention=\xC3", "\xED\xA0\x80.steps=3"})
+    EXPECT_THROW(apply_setting(config, bytes), InputError) << bytes;
   for (const char* wrong : {"", "steps", "=3", "train..steps=3", "train.steps.deep=3", "train.=3"})
     EXPECT_THROW(apply_setting(config, wrong), InputError) << wrong;
 }

@@ -1,3 +1,4 @@
+#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -140,8 +141,10 @@ TEST_F(ModelFiles, AConfigurationCannotAskForWhatItsWeightsDoNotFill) {
     EXPECT_EQ(load_error(), begin + "positions' is missing");
     save_model(folder_of_model_, *model_, ByteTokenizer());
   }
+  const at::Tensor generator = at::detail::getDefaultCPUGenerator().get_state();
   EXPECT_EQ(refusal("attention_options", {{"w", 1 << 20}, {"r", 4}}),
             begin + "blocks.0.attention.position_table' must have shape [2, 2097151], got [2, 5]");
+  EXPECT_TRUE(at::detail::getDefaultCPUGenerator().get_state().equal(generator)) << "a block draws initial values";
   EXPECT_EQ(load_error(), "");
 }
 

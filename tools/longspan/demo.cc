@@ -78,8 +78,6 @@ void print_tables(const DemoPlan& plan, const DemoResults& results) {
 void run_demo(Options options, const CommonOptions& common) {
   const double start = now();
   LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
-  LONGSPAN_CHECK(!common.dtype, "demo: --dtype is not a choice here: models are compared in float32, trained with ",
-                 "bfloat16 products where the processor has them");
   const bool own_text = !options.text.empty();
   LONGSPAN_CHECK(own_text ? options.train.empty() && options.held_out.empty()
                           : !options.train.empty() && !options.held_out.empty(),

@@ -155,6 +155,7 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
   add_field_flags(app, "Model (also: --set model.NAME=value, --config)", models::model_fields().infos(),
                   {"attention", "vocabulary"}, options->config.model_flags);
   app.add_flag("--no-report", options->no_report, "keep neither history.jsonl nor report.html in --out");
+  app.footer("Fields of --config and --set, with defaults and ranges: longspan inspect config");
   return [options, &common] { train(*options, common); };
 }
 

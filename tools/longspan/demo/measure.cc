@@ -125,7 +125,8 @@ void look_at_memory(DemoRun& run, models::LanguageModel& model, const Dataset& d
   std::vector<int64_t> tokens(static_cast<std::size_t>(std::min(run.plan.page, file.size())));
   file.copy_to(tokens.data(), 0, static_cast<int64_t>(tokens.size()));
   MemoryLook& look = run.results.look;
-  look.layers = look_at(model, tokens, static_cast<int64_t>(tokens.size()));
+  look.layers = look_at(model, 0, static_cast<int64_t>(tokens.size()),
+                        [&](int64_t* out, int64_t begin, int64_t count) { file.copy_to(out, begin, count); });
   look.labels = labels_of(dataset.tokenizer(), {tokens.begin(), tokens.end()});
   stop_if_interrupted();
 }

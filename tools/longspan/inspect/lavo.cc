@@ -1,6 +1,7 @@
 // longspan inspect lavo: which slots of the memory are read where, what they hold, and the local weights.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <vector>
 
 #include "inspect.h"
 #include "lavo_look.h"
@@ -10,7 +11,9 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/model_files.h"
 #include "tools/longspan/evaluation_text.h"
+#include "tools/longspan/interrupt.h"
 #include "tools/longspan/output.h"
+#include "tools/longspan/progress.h"
 
 namespace longspan::tool {
 
@@ -22,28 +25,34 @@ struct Options {
 };
 
 void inspect_lavo(const Options& options, const CommonOptions& common) {
-  LONGSPAN_CHECK(options.from <= kMostInspected - options.positions, "inspect: --from and --positions must be at most ",
-                 kMostInspected, " together, got ", options.from, " and ", options.positions);
   const models::LoadedModel loaded = models::load_model(options.model);
   LONGSPAN_CHECK(loaded.model->config().attention == "lavo", "inspect: '", options.model, "' has the attention ",
                  loaded.model->config().attention, ", expected lavo");
-  const EvaluationText text(options.text, "", *loaded.tokenizer);
+  const EvaluationText text("--text", options.text, "", *loaded.tokenizer);
   const int64_t length = options.from + options.positions;
   LONGSPAN_CHECK(text.tokens().size() >= length, "--text: '", options.text, "' has ", text.tokens().size(),
                  " tokens, but --from and --positions ask for ", length);
-  std::vector<int64_t> tokens(static_cast<std::size_t>(length));
-  text.tokens().copy_to(tokens.data(), 0, length);
 
-  const std::vector<LayerView> layers = look_at(*loaded.model, tokens, options.positions);
+  const auto read = [&](int64_t* out, int64_t begin, int64_t count) { text.tokens().copy_to(out, begin, count); };
+  std::vector<LayerView> layers;
+  {
+    ProgressLine progress("inspect", length, common.quiet);
+    layers = look_at(*loaded.model, options.from, options.positions, read, [&](int64_t done) {
+      stop_if_interrupted();
+      progress.update(done, "tokens read");
+    });
+  }
   if (!options.svg.empty()) {
-    const std::vector<uint32_t> shown(tokens.begin() + static_cast<std::ptrdiff_t>(options.from), tokens.end());
+    std::vector<int64_t> tokens(static_cast<std::size_t>(options.positions));
+    read(tokens.data(), options.from, options.positions);
+    const std::vector<uint32_t> shown(tokens.begin(), tokens.end());
     AtomicFile file(options.svg);
     file.write(report::to_svg(lavo_picture(layers, options.model, labels_of(*loaded.tokenizer, shown))));
     file.commit();
   }
   for (std::size_t i = 0; common.json && i < layers.size(); ++i)
     print_json(to_json(layers[i], static_cast<int64_t>(i)));
-  if (!common.json) print_text(report::to_text(lavo_table(layers)));
+  if (!common.json) print_text(report::to_text(lavo_table(layers)) + "\n" + lavo_legend());
 }
 
 }  // namespace
@@ -52,10 +61,10 @@ Action set_up_inspect_lavo(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("--text", options->text, "a text file, or a dataset (its held-out text)")->required();
-  app.add_option("--svg", options->svg, "file for a picture: slots over the text, layer by layer")
-      ->check([](const std::string& path) { return std::string(path.empty() ? "expected a file name, got ''" : ""); });
-  app.add_option("--from", options->from, "first position shown; what lies before it is read (default: 0)")
-      ->check(CLI::Range(int64_t{0}, kMostInspected));
+  app.add_option("--svg", options->svg, "file for a picture: slots over the text, layer by layer");
+  app.add_option("--from", options->from,
+                 "first position shown; what lies before it is read, piece by piece (default: 0)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   app.add_option("--positions", options->positions, "positions shown (default: 160)")
       ->check(CLI::Range(int64_t{1}, kMostInspected));
   return [options, &common] { inspect_lavo(*options, common); };
