@@ -13,6 +13,7 @@
 #include "longspan/base/check.h"
 #include "longspan/io/mapped_file.h"
 #include "longspan/models/model_files.h"
+#include "longspan/text/decoder.h"
 #include "longspan/text/tokenizer.h"
 #include "output.h"
 #include "timing.h"
@@ -49,11 +50,12 @@ void generate(const Options& options, const CommonOptions& common) {
   const auto encoded = loaded.tokenizer->encode(prompt);
   const std::vector<int64_t> tokens(encoded.begin(), encoded.end());
 
+  TokenDecoder decoder(*loaded.tokenizer);
+  for (const uint32_t token : encoded) decoder.push(token);
   std::string text, pending;
   const double start = now();
   const auto drawn = models::generate(*loaded.model, tokens, draw, [&](int64_t token) {
-    const uint32_t one[] = {static_cast<uint32_t>(token)};
-    pending += loaded.tokenizer->decode(one);
+    pending += decoder.push(static_cast<uint32_t>(token));
     const std::size_t whole = whole_characters(pending);
     if (!common.json) print_text(pending.substr(0, whole));
     text += pending.substr(0, whole);
