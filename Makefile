@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .PHONY: help setup text build test test-sanitizers check demo install clean
 # The parts run one after the other; the parallelism is ninja's.
 .NOTPARALLEL:
-export PYTHON JOBS TEXT FULL
+export PYTHON JOBS TEXT FULL FUZZ_SECONDS
 
 help:
 	@echo 'make build                 set up and build: build/bin/longspan and build/lib/liblongspan.so'
@@ -14,7 +14,8 @@ help:
 	@echo 'make demo                  build, train three small models on novels and report what they do far beyond their'
 	@echo '                           training length: demo/report.html (TEXT=my.txt: your own text; FULL=1: larger, three seeds)'
 	@echo 'make test-sanitizers       torch-free tests under the address and undefined-behaviour sanitizers, kernels on several'
-	@echo '                           threads under the thread sanitizer (FULL=1: every C++ test; builds everything again)'
+	@echo '                           threads under the thread sanitizer (FULL=1: every C++ test; builds everything again);'
+	@echo '                           then the fuzz targets, FUZZ_SECONDS=60 each, two at a time'
 	@echo 'make check                 include edges between the folders and lengths of files'
 	@echo 'make install PREFIX=/opt   install headers, libraries, program and CMake package (default /usr/local)'
 	@echo 'make clean                 remove the build folders (keeps .venv and demo/)'
@@ -25,14 +26,16 @@ setup:
 	@bash scripts/setup-packages.sh
 	@bash scripts/setup-python.sh
 
+# The program first: it can be used while the tests are built.
 build: setup
+	@bash scripts/build.sh release longspan_program
 	@bash scripts/build.sh release
 
 test: build
 	@bash scripts/test.sh
 
 test-sanitizers:
-	@bash scripts/setup-packages.sh
+	@bash scripts/setup-packages.sh sanitizers
 	@bash scripts/test-sanitizers.sh
 
 check:
@@ -51,4 +54,4 @@ install: build
 	@echo 'longspan: installed; find_package(longspan) finds it with CMAKE_PREFIX_PATH=$(PREFIX)'
 
 clean:
-	@rm -rf build build-asan build-asan-torch build-debug build-tsan
+	@rm -rf build build-asan build-asan-torch build-debug build-fuzz build-tsan

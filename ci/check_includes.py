@@ -35,7 +35,7 @@ LAYERS = {
     "longspan/ops": Layer(
         3, only=("longspan/base", "longspan/simd", "longspan/kernels", "longspan/patterns"), torch=True),
     "longspan/spectra": Layer(3, only=("longspan/base", "longspan/patterns")),
-    "longspan/data": Layer(3, only=("longspan/base", "longspan/text", "longspan/io")),
+    "longspan/data": Layer(3, only=("longspan/base", "longspan/text", "longspan/io", "longspan/patterns")),
     "longspan/nn": Layer(4, torch=True),
     "longspan/models": Layer(5, torch=True),
     "longspan/train": Layer(6, torch=True),
@@ -49,6 +49,7 @@ LAYERS = {
     "tests": Layer(9, torch=True, highway=True),
     "benchmarks": Layer(9, torch=True, highway=True),
     "examples": Layer(9, torch=True),
+    "fuzz": Layer(9),
 }
 
 # Folders whose subfolders do not see each other, except the shared one named here.

@@ -10,7 +10,8 @@ case $preset in
   asan-ubsan) folder=build-asan ;;
   asan-ubsan-torch) folder=build-asan-torch ;;
   tsan) folder=build-tsan ;;
-  *) fail "preset: expected release, debug, asan-ubsan, asan-ubsan-torch or tsan, got $preset" ;;
+  fuzz) folder=build-fuzz ;;
+  *) fail "preset: expected release, debug, asan-ubsan, asan-ubsan-torch, tsan or fuzz, got $preset" ;;
 esac
 
 # A file that includes the headers of LibTorch takes about 2 GB to compile.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing when run as root, else names them and stops.
+# Installs the Debian packages that are missing when run as root, else names them and stops: those of
+# debian-packages.txt, and of debian-packages-LIST.txt for every argument LIST.
 source "$(dirname "$0")/lib.sh"
 
 if ! command -v dpkg-query >/dev/null; then
@@ -9,12 +10,14 @@ fi
 
 installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }
 
+lists=(scripts/debian-packages.txt)
+for list in "$@"; do lists+=("scripts/debian-packages-$list.txt"); done
 missing=()
 while read -r package tool; do
   [[ -z $package || $package == \#* ]] && continue
   if [[ -n $tool ]] && command -v "$tool" >/dev/null; then continue; fi
   installed "$package" || missing+=("$package")
-done <scripts/debian-packages.txt
+done < <(cat "${lists[@]}")
 
 # Debian's own Python makes virtual environments only with the package python3-venv; other Pythons bring ensurepip.
 if [[ -z ${PYTHON:-} && ! -x .venv/bin/python ]]; then

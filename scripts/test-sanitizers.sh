@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The torch-free C++ tests under the address and undefined-behaviour sanitizers, then under the thread sanitizer those
 # that run on a pool (with Parallel or Thread in their name), for the best instruction set of the machine. FULL=1: every
-# C++ test under the former, every torch-free one under the latter. The last line sums up both.
+# C++ test under the former, every torch-free one under the latter. Then the fuzz targets, FUZZ_SECONDS each. The last
+# line sums up all of it; after a failure of a fuzz target it names the file of the input.
 source "$(dirname "$0")/lib.sh"
 
 full=
@@ -29,5 +30,8 @@ else
   tests_under asan-ubsan asan-ubsan
   tests_under tsan tsan
 fi
+fuzz_log=$state/fuzz.log
+bash scripts/fuzz.sh 2>&1 | tee "$fuzz_log" || status=1
+summary+="; $(tail -n 1 "$fuzz_log" | sed 's/^longspan: //')"
 say "sanitizers${summary/;/:}"
 exit $status

@@ -38,19 +38,26 @@ bool is_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Whether name_aside() gives `name` for a target called `target`.
-bool is_aside_of(std::string_view name, std::string_view target, std::string_view ending) {
-  const std::string start = str_cat(".", target, ".");
-  if (name.size() < start.size() + ending.size() || !name.starts_with(start) || !name.ends_with(ending)) return false;
-  const std::string_view middle = name.substr(start.size(), name.size() - start.size() - ending.size());
-  const auto dot = middle.find('.');
-  return dot != std::string_view::npos && is_digits(middle.substr(0, dot)) && is_digits(middle.substr(dot + 1));
+/// The target of a name that name_aside() gives with this ending, ".<target>.<digits>.<digits><ending>", or "".
+std::string target_of(std::string_view name, std::string_view ending) {
+  if (name.size() <= ending.size() || !name.starts_with('.') || !name.ends_with(ending)) return "";
+  std::string_view rest = name.substr(1, name.size() - 1 - ending.size());
+  for (int number = 0; number < 2; ++number) {
+    const auto dot = rest.rfind('.');
+    if (dot == std::string_view::npos || !is_digits(rest.substr(dot + 1))) return "";
+    rest = rest.substr(0, dot);
+  }
+  return std::string(rest);
 }
 
 void remove_unless_locked(const fs::path& aside) {
+  std::error_code ignored;
+  if (fs::is_symlink(aside, ignored)) {  // has no lock, and is made and renamed at once
+    fs::remove(aside, ignored);
+    return;
+  }
   const int descriptor = ::open(aside.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return;
-  std::error_code ignored;
   if (try_lock(descriptor) == Lock::held && is_open_at(descriptor, aside.string())) fs::remove_all(aside, ignored);
   ::close(descriptor);
 }
@@ -75,15 +82,20 @@ int open_folder_aside(const std::string& path, std::string& aside) {
   });
 }
 
-void clear_leftovers(const std::string& path, const std::vector<std::string>& replaceable) {
+std::string target_of_aside(std::string_view name) {
+  const std::string unfinished = target_of(name, kUnfinished);
+  return unfinished.empty() ? target_of(name, kReplaced) : unfinished;
+}
+
+void clear_leftovers(const std::string& path, const std::vector<std::string>& replaceable, bool everything) {
   const fs::path target(path), folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   const std::string name = target.filename().string();
   std::error_code error, ignored;
   std::vector<fs::path> unfinished, replaced;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string beside = entry->path().filename().string();
-    if (is_aside_of(beside, name, kUnfinished)) unfinished.push_back(entry->path());
-    if (is_aside_of(beside, name, kReplaced)) replaced.push_back(entry->path());
+    if (target_of(beside, kUnfinished) == name) unfinished.push_back(entry->path());
+    if (target_of(beside, kReplaced) == name) replaced.push_back(entry->path());
   }
   for (const auto& aside : unfinished) remove_unless_locked(aside);
   for (const auto& old : replaced) {
@@ -91,6 +103,7 @@ void clear_leftovers(const std::string& path, const std::vector<std::string>& re
       (void)::rename(old.c_str(), target.c_str());
       continue;
     }
+    if (everything) fs::remove_all(old, ignored);
     for (const auto& file : replaceable) fs::remove(old / file, ignored);
     fs::remove(old, ignored);
   }

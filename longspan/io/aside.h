@@ -22,7 +22,12 @@ int open_folder_aside(const std::string& path, std::string& aside);
 
 /// Puts right what writers of `path` that were killed left beside it. What is unfinished, and of which nobody holds the
 /// lock, is removed. A folder that was moved away goes back when `path` is missing; otherwise its files with names
-/// among `replaceable` are removed, and it too when that leaves it empty. Never throws: leftovers do no harm.
-void clear_leftovers(const std::string& path, const std::vector<std::string>& replaceable = {});
+/// among `replaceable` (or `everything`) are removed, and it too when that leaves it empty. Never throws: leftovers do
+/// no harm.
+void clear_leftovers(const std::string& path, const std::vector<std::string>& replaceable = {},
+                     bool everything = false);
+
+/// The name of the target that `name` was written or moved away for, "" when it is no name of name_aside().
+std::string target_of_aside(std::string_view name);
 
 }  // namespace longspan::internal

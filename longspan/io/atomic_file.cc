@@ -13,6 +13,7 @@
 
 #include "longspan/base/check.h"
 #include "longspan/io/aside.h"
+#include "longspan/io/sync_folder.h"
 
 namespace longspan {
 
@@ -20,24 +21,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const char* what, int error) {
-  throw RunError(str_cat(path, ": ", what, ": ", std::generic_category().message(error)));
-}
-
-std::string folder_of(const std::string& path) {
-  const auto parent = fs::path(path).parent_path();
-  return parent.empty() ? "." : parent.string();
-}
-
-/// Makes a rename inside `folder` last.
-void sync_folder(const std::string& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;  // a folder that may be written but not read: nothing more can be done
-  const int result = ::fsync(descriptor);
-  const int error = errno;
-  ::close(descriptor);
-  if (result != 0 && error != EINVAL) fail(folder, "cannot be written to disk", error);  // EINVAL: no fsync there
-}
+using internal::fail;
+using internal::folder_of;
+using internal::sync_folder;
 
 /// Where a chain of symbolic links leads, whether something is there or not.
 std::string followed(const std::string& path) {
@@ -144,6 +130,17 @@ AtomicFolder::~AtomicFolder() {
   std::error_code ignored;
   if (!aside_.empty()) fs::remove_all(aside_, ignored);
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void AtomicFolder::fill(const std::function<void(const std::string& folder)>& write) {
+  try {
+    write(aside_);
+  } catch (const RunError& error) {
+    std::string text = error.what();
+    for (std::size_t at = 0; (at = text.find(aside_, at)) != std::string::npos; at += path_.size())
+      text.replace(at, aside_.size(), path_);
+    throw RunError(text);
+  }
 }
 
 void AtomicFolder::commit() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ class AtomicFolder {
 
   /// Path inside the folder that is being filled.
   std::string operator/(std::string_view name) const { return aside_ + "/" + std::string(name); }
+  /// Calls `write` with that folder's path; a RunError names the files by where they would have come to be.
+  void fill(const std::function<void(const std::string& folder)>& write);
   void commit();
 
  private:

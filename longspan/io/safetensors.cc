@@ -48,12 +48,6 @@ constexpr uint64_t kLengthBytes = 8;
 /// As in the format's own readers: what a hostile file can make a reader parse is limited.
 constexpr uint64_t kMaximumHeader = 100'000'000;
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
-  return out + "]";
-}
-
 /// Bytes of a tensor. Throws InputError "<owner> ..." for a negative dimension or a product beyond int64.
 int64_t checked_bytes(const std::string& owner, DType dtype, const std::vector<int64_t>& shape) {
   int64_t bytes = size_of(dtype);
@@ -133,6 +127,12 @@ void check_tiling(const std::string& path, std::vector<Range> ranges, uint64_t d
 
 int64_t size_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].size; }
 std::string_view name_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].name; }
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
+  return out + "]";
+}
 
 SafetensorsFile::SafetensorsFile(std::string path) : file_(std::move(path)) {
   const std::string& name = file_.path();

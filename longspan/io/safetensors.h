@@ -20,6 +20,8 @@ enum class DType { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
 int64_t size_of(DType dtype);
 /// The format's own name: "F64", "BF16", "BOOL", ...
 std::string_view name_of(DType dtype);
+/// "[2, 3]", in messages.
+std::string shape_text(const std::vector<int64_t>& shape);
 
 /// A tensor of a file: row-major, little endian. An empty shape is a scalar.
 struct TensorInfo {

@@ -9,6 +9,7 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/blocks.h"
 #include "longspan/models/tensor_files.h"
+#include "longspan/nn/registry.h"
 
 namespace longspan::models {
 
@@ -27,6 +28,22 @@ void save_weights(const std::string& path, const LanguageModel& model) {
 }
 
 void load_weights(const std::string& path, LanguageModel& model) { load_weights(SafetensorsFile(path), model); }
+
+InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, LanguageModel& model) {
+  LONGSPAN_CHECK(load_tokenizer(folder)->description() == tokenizer.description(), folder,
+                 ": has another tokenizer than the data");
+  const SafetensorsFile file(folder + "/model.safetensors");
+  NamedTensors into = model.weights();
+  InitialWeights out;
+  for (const auto& [name, tensor] : into)
+    file.contains(name) ? check_tensor(file, name, tensor) : out.missing.push_back(name);
+  for (const std::string& name : out.missing) into.erase(name);
+  LONGSPAN_CHECK(!into.empty(), file.path(), ": has no weight of this model");
+  for (const auto& [name, info] : file.tensors())
+    if (!into.contains(name)) out.left_over.push_back(name);
+  read_into(file, into);
+  return out;
+}
 
 void save_model(const std::string& folder, const LanguageModel& model, const Tokenizer& tokenizer, const Json& extra) {
   LONGSPAN_CHECK(tokenizer.vocabulary_size() == model.config().vocabulary, folder, ": the tokenizer has ",
@@ -51,6 +68,11 @@ void check_weights(const SafetensorsFile& file, const ModelConfig& config, const
   if (!config.tied) check("head", {config.vocabulary, config.width});
   const auto block_name = [](int64_t layer) { return str_cat("blocks.", layer, "."); };
   check(block_name(config.layers - 1) + "feed_forward.up.weight", {config.feed_forward, config.width});
+  // What a block has beside these is no larger than they are.
+  check("blocks.0.attention.out.weight", {config.width, config.width});
+  for (const auto& [name, sizes] :
+       nn::find_attention(config.attention).tables(attention_sizes(config), config.attention_options))
+    check("blocks.0.attention." + name, sizes);
   const Block block(config);
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     for (const auto& item : block.named_parameters()) check(block_name(layer) + item.key(), item.value().sizes());

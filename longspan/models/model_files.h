@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "longspan/io/json.h"
 #include "longspan/io/safetensors.h"
@@ -28,9 +29,20 @@ struct LoadedModel {
 LoadedModel load_model(const std::string& folder);
 
 /// Throws InputError unless `file` holds, under names that begin with `prefix`, every weight of a model with this
-/// configuration in its shape (other tensors may be there too). Makes no more than one block, and that only when the
-/// file has its sizes: a configuration cannot ask for memory that its weights do not fill.
+/// configuration in its shape (other tensors may be there too). Makes one block, and that only when the file has its
+/// large parts in their sizes: a configuration cannot ask for memory that its weights do not fill.
 void check_weights(const SafetensorsFile& file, const ModelConfig& config, const std::string& prefix = "");
+
+/// What a model did and did not take over.
+struct InitialWeights {
+  std::vector<std::string> missing;    ///< weights of the model that the file lacks: they stay as they were drawn
+  std::vector<std::string> left_over;  ///< tensors of the file that the model has no place for
+};
+
+/// Copies the weights of `<folder>/model.safetensors` into a model that may have another attention or other options.
+/// Throws InputError, before anything is changed, that names the first weight whose shape or dtype differs, or when no
+/// weight has its name; for a folder that lacks a file; and when its tokenizer is not `tokenizer`.
+InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, LanguageModel& model);
 
 /// The weights alone. `load_weights` checks everything before it changes anything.
 void save_weights(const std::string& path, const LanguageModel& model);

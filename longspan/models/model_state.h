@@ -21,13 +21,15 @@ struct ModelState {
   ModelState detach() const;
   /// The rows `index` [K] in that order.
   ModelState select(const at::Tensor& index) const;
+  /// The streams of `states` (of one model, at least one), one behind the other; caches are padded to the longest.
+  static ModelState stack(const std::vector<ModelState>& states);
 };
 
-/// Writes `state` to a safetensors file bound to the model's identity.
+/// Writes `state` to a safetensors file bound to the model's configuration and weights, atomically.
 void save_state(const std::string& path, const LanguageModel& model, const ModelState& state);
 
-/// Throws InputError when the file is damaged, belongs to another configuration or other weights, or holds anything
-/// that no state of this model can hold.
+/// Throws InputError naming what differs when the file is damaged, belongs to another configuration, number format or
+/// other weights, or holds anything that no state of this model can hold.
 ModelState load_state(const std::string& path, const LanguageModel& model);
 
 }  // namespace longspan::models

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "longspan/base/check.h"
-#include "longspan/models/identity.h"
+#include "longspan/io/fingerprint.h"
 
 namespace longspan::models {
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "longspan/nn/inspection.h"
 #include "longspan/nn/pch.h"
 #include "longspan/nn/state.h"
 
@@ -116,6 +119,10 @@ class Attention : public torch::nn::Module {
   /// gradients, dropout and ablations: slow and exact, to look at. InputError for a method that shows nothing.
   std::map<std::string, at::Tensor> inspect(const at::Tensor& x,
                                             const std::optional<at::Tensor>& source = std::nullopt);
+  /// The same of a stream that comes in pieces, causal_self alone; it must not outlive the attention.
+  virtual std::unique_ptr<Inspection> begin_inspection();
+  /// `observer` is given the rows x of every extend() before they are consumed; an empty one ends that.
+  void observe(std::function<void(const at::Tensor& x)> observer) { observer_ = std::move(observer); }
 
   /// Operator level, for benchmarks: a function on q [B, H, N, D] and k, v [B, Hk, N, D] alone, with the module's own
   /// parameters, no projections.
@@ -143,6 +150,7 @@ class Attention : public torch::nn::Module {
   std::string method_;
   Pattern pattern_;
   AttentionSizes sizes_;
+  std::function<void(const at::Tensor&)> observer_;
 };
 
 using AttentionPtr = std::shared_ptr<Attention>;

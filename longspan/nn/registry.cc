@@ -14,6 +14,8 @@ const std::vector<Pattern> kSelf = {Pattern::causal_self, Pattern::noncausal_sel
 const std::vector<Pattern> kAll = {Pattern::causal_self, Pattern::noncausal_self, Pattern::causal_cross,
                                    Pattern::noncausal_cross};
 
+using Tables = std::map<std::string, std::vector<int64_t>>;
+
 std::vector<std::string> all_used(Pattern) { return {}; }
 
 bool has_pattern(const AttentionEntry& entry, Pattern pattern) {
@@ -40,6 +42,13 @@ std::vector<AttentionEntry> table() {
         refuse_unused("lavo", pattern, lavo_unused(pattern), used);
         return std::make_shared<LavoAttention>(pattern, sizes, lavo_fields().parse(given));
       },
+      .tables = [](const AttentionSizes& sizes, const FieldValues& given) -> Tables {
+        const LavoOptions options = lavo_fields().parse(given);
+        const bool local = LavoParts(Pattern::causal_self, options).local;
+        const bool per_head = options.epe_sharing == LavoOptions::TableSharing::per_head;
+        if (!local || !options.epe) return {};
+        return {{"position_table", {per_head ? sizes.heads : 1, 2 * options.w - 1}}};
+      },
       .harness_configurations = lavo_harness,
   });
   out.push_back({
@@ -52,6 +61,11 @@ std::vector<AttentionEntry> table() {
       .unused_fields = all_used,
       .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
         return std::make_shared<LocalAttention>(pattern, sizes, local_fields().parse(given));
+      },
+      .tables = [](const AttentionSizes& sizes, const FieldValues& given) -> Tables {
+        const LocalOptions options = local_fields().parse(given);
+        if (options.positions != LocalOptions::Positions::table) return {};
+        return {{"position_table", {sizes.heads, 2 * options.w - 1}}};
       },
       .harness_configurations = [](Pattern) -> std::vector<FieldValues> {
         return {{}, {{"w", int64_t{1}}}, {{"w", int64_t{3}}, {"positions", string("table")}}};
@@ -69,6 +83,7 @@ std::vector<AttentionEntry> table() {
         refuse_unused("softmax", pattern, softmax_unused(pattern), given);
         return std::make_shared<SoftmaxAttention>(pattern, sizes, softmax_fields().parse(given));
       },
+      .tables = [](const AttentionSizes&, const FieldValues&) -> Tables { return {}; },
       .harness_configurations = [](Pattern) -> std::vector<FieldValues> {
         return {{}, {{"rope", true}}};
       },

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct AttentionEntry {
   std::function<std::vector<std::string>(Pattern)> unused_fields;
   /// Builds a module; throws InputError for unknown or bad options.
   std::function<AttentionPtr(Pattern, const AttentionSizes&, const FieldValues&)> make;
+  /// Parameters whose size follows from the options and not from the width of the model alone, by name: what a file of
+  /// weights must hold before a module is made that would fill memory with them.
+  std::function<std::map<std::string, std::vector<int64_t>>(const AttentionSizes&, const FieldValues&)> tables;
   /// Option sets that the property harness runs, for heads of width 8 and more; unused fields are dropped from them.
   std::function<std::vector<FieldValues>(Pattern)> harness_configurations;
 };

@@ -17,13 +17,23 @@ namespace {
 constexpr double kMargin = 16, kNames = 76, kCellWidth = 7, kLeastWidth = 560, kGroupGap = 6, kMapGap = 34;
 constexpr double kTitleHeight = 26, kLineHeight = 17, kGroupHeight = 64, kTextHeight = 18;
 constexpr double kLetter = 6.6;  ///< mean width of a letter of the explanations
-constexpr int kLevels = 8;  ///< of strength, on either side of zero
+constexpr int kLevels = 8;       ///< of strength, on either side of zero
 
-/// Colours as they stand, not as variables: a picture is also read by programs that know no variables.
+/// Colours as they stand, not as variables: a picture is also read by programs that know no variables. Named by its
+/// class, so that the rules keep to the picture where it stands in a page.
 std::string rules(const Theme& theme) {
-  return str_cat("text { fill: ", theme.ink, "; } .soft { fill: ", theme.soft, "; } .paper { fill: ", theme.paper,
-                 "; } .band { fill: ", theme.band, "; } path { fill: none; } .above { stroke: ", theme.series[1],
-                 "; } .below { stroke: ", theme.series[0], "; } ");
+  std::string out;
+  const auto rule = [&](const char* what, const char* property, const char* value) {
+    out += str_cat(".heat-map ", what, " { ", property, ": ", value, "; } ");
+  };
+  rule("text", "fill", theme.ink);
+  rule(".soft", "fill", theme.soft);
+  rule(".paper", "fill", theme.paper);
+  rule(".band", "fill", theme.band);
+  rule("path", "fill", "none");
+  rule(".above", "stroke", theme.series[1]);
+  rule(".below", "stroke", theme.series[0]);
+  return out;
 }
 
 std::string coordinate(double value) { return fixed(value, 1); }
@@ -145,8 +155,7 @@ class Drawing {
 std::string to_svg(const HeatMapPicture& picture) {
   std::vector<Drawing> drawings(picture.maps.begin(), picture.maps.end());
   double width = kLeastWidth, height = kMargin + kTitleHeight + kLineHeight * static_cast<double>(picture.lines.size());
-  for (const std::string& line : picture.lines)
-    width = std::max(width, kLetter * static_cast<double>(line.size()));
+  for (const std::string& line : picture.lines) width = std::max(width, kLetter * static_cast<double>(line.size()));
   for (const Drawing& drawing : drawings) {
     width = std::max(width, drawing.width());
     height += kMapGap + drawing.height();
@@ -154,11 +163,12 @@ std::string to_svg(const HeatMapPicture& picture) {
   width += 2 * kMargin;
   height += kMargin;
   const std::string w = coordinate(width), h = coordinate(height);
-  std::string out = str_cat("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", w, "\" height=\"", h,
-                            "\" viewBox=\"0 0 ", w, " ", h, "\" role=\"img\" aria-label=\"", escape(picture.title),
-                            "\" font-size=\"12.5\" font-family=\"system-ui, sans-serif\">\n<style>",
-                            for_both_themes(rules), "</style>\n"
-                            "<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n");
+  std::string out =
+      str_cat("<svg class=\"heat-map\" xmlns=\"http://www.w3.org/2000/svg\" width=\"", w, "\" height=\"", h,
+              "\" viewBox=\"0 0 ", w, " ", h, "\" role=\"img\" aria-label=\"", escape(picture.title),
+              "\" font-size=\"12.5\" font-family=\"system-ui, sans-serif\">\n<style>", for_both_themes(rules),
+              "</style>\n"
+              "<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n");
   double y = kMargin;
   out += text_at(kMargin, y + 14, picture.title, " font-size=\"17\" font-weight=\"600\"");
   y += kTitleHeight;

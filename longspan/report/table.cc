@@ -51,10 +51,14 @@ std::string to_html(const Table& table) {
              tag + ">";
     return out + "</tr>\n";
   };
-  std::string out = "<div class=\"wide\"><table>\n<thead>" +
-                    cells("th", [&](std::size_t i) { return table.columns[i].title; }) + "</thead>\n<tbody>\n";
+  std::string out =
+      "<table>\n<thead>" + cells("th", [&](std::size_t i) { return table.columns[i].title; }) + "</thead>\n<tbody>\n";
   for (const auto& row : table.rows) out += cells("td", [&](std::size_t i) { return row[i]; });
-  return out + "</tbody>\n</table></div>\n";
+  return scrolling(out + "</tbody>\n</table>\n", "table");
+}
+
+std::string scrolling(const std::string& html, const std::string& name) {
+  return "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape(name) + "\">" + html + "</div>\n";
 }
 
 }  // namespace longspan::report

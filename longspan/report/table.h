@@ -20,7 +20,10 @@ struct Table {
 /// Aligned columns, a rule under the titles, one line per row.
 std::string to_text(const Table& table);
 
-/// A <table>; cells are escaped.
+/// A <table> that scrolls sideways where it is wider than the page; cells are escaped.
 std::string to_html(const Table& table);
+
+/// `html` in an element that scrolls sideways by itself, by touch and by keyboard; `name` says what it is.
+std::string scrolling(const std::string& html, const std::string& name);
 
 }  // namespace longspan::report

@@ -35,6 +35,16 @@ class AblationsTest(harness.ProgramTest):
         for part in ["mean over 2 seeds", "lowest to highest", "full", "without EPE and CD"]:
             self.assertIn(part, out)
 
+    def test_rows_made_equal_are_left_out(self):
+        result = self.succeed("ablations", "--out", "out", "--json", *TINY, "--set", "model.attention_options.r=8", "--set",
+                              "model.attention_options.basis_mode=frozen")
+        names = [json.loads(line)["name"] for line in result.stdout.decode().splitlines()]
+        said = result.stderr.decode()
+        self.assertIn("'basis frozen' is left out: with these settings it is 'full'", said)
+        self.assertIn("'r = d, basis soft' is left out: with these settings it is 'basis soft'", said)
+        self.assertNotIn("basis frozen", names)
+        self.assertIn("basis soft", names)
+
     def test_wrong_input(self):
         self.write("short.txt", b"abc")
         self.refuse("ablations", "--text", "short.txt", "--quiet", containing=["ablations: 'short.txt' has 3 bytes, at least 20480"])

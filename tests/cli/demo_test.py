@@ -4,6 +4,7 @@ import json
 import os
 
 import harness
+import pages
 
 
 class DemoTest(harness.ProgramTest):
@@ -26,17 +27,33 @@ class DemoTest(harness.ProgramTest):
         self.assertLess(max(parameters) / min(parameters), 1.001)
         self.assertGreater(metrics["speedup_forward_backward"]["lavo"]["1024"], 0)
         self.assertEqual(set(metrics["memory_effect"]), {"zero", "mean", "swap"})
+        for cost in ["us_per_token_forward_backward", "us_per_token_streaming", "state_bytes"]:
+            for name in names:
+                self.assertGreater(min(metrics[cost][name].values()), 0)
+        self.assertEqual(set(metrics["us_per_token_streaming"]["lavo"]), {"16", "64", "256", "1024"})
+        self.assertEqual(set(metrics["bytes_per_token_forward_backward"]) - names, set())
+        for cost in ["time_forward_backward", "memory_forward_backward", "time_streaming", "state"]:
+            self.assertLessEqual(set(metrics["break_even"][cost]), {"lavo", "local"})
+        self.assertEqual(len(metrics["training_curves"]["softmax"]["0"]["mean"]), 2)
+        self.assertEqual(metrics["command"].split()[1:4], ["demo", "--out", "out"])
+        self.assertEqual(set(metrics["stage_seconds"]),
+                         {what + label for what in ["train ", "evaluate "] for label in ["LAVO", "local window", "softmax + RoPE"]} |
+                         {"operators", "streams"})
+        self.assertLess(sum(metrics["stage_seconds"].values()), metrics["seconds"])
         self.assertLessEqual(set(metrics["compressors"]), {"gzip -9", "xz -9"})
         self.assertAlmostEqual(metrics["held_out"]["bytes"], 4000, delta=20)
 
         with open(self.path("out/report.html"), encoding="utf-8") as file:
             page = file.read()
-        for part in ["<svg", "LAVO", "softmax + RoPE", "Does the memory matter?", "mine.txt"]:
+        for part in ["<svg", "LAVO", "softmax + RoPE", "Does the memory matter?", "mine.txt", "train.learning_rate", "LibTorch", "longspan demo --out out",
+                     "What the memory holds and where it is read", "LAVO breaks even" if "breaks even" in page else "LAVO costs"]:
             self.assertIn(part, page)
         for outside in ["http:", "https:", "src=", "<script"]:
             self.assertNotIn(outside, page)
         for name in names:
             self.assertTrue(os.path.exists(self.path(f"out/models/{name}/model.safetensors")))
+        if pages.available():
+            pages.look_at(self, self.path("out/report.html"))
 
     def test_wrong_input(self):
         self.write("short.txt", b"abc")

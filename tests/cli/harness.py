@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import documentation
+
 PROGRAM = None
 
 # A model that trains in seconds.
@@ -56,8 +58,14 @@ class ProgramTest(unittest.TestCase):
         return result
 
     def json_lines(self, *arguments, **options):
+        """What the program prints with --json. Every field must stand in docs/cli.md."""
         result = self.succeed(*arguments, "--json", **options)
-        return [json.loads(line) for line in result.stdout.decode().splitlines()]
+        rows = [json.loads(line) for line in result.stdout.decode().splitlines()]
+        name = documentation.subcommand(arguments)
+        fields = documentation.documented().get(name, [])
+        for row in rows:
+            self.assertEqual(documentation.undocumented(fields, row), [], "docs/cli.md, the JSON of %s" % name)
+        return rows
 
     def refuse(self, *arguments, status=2, containing=(), **options):
         """The program ends with `status` and exactly one line on stderr, prints nothing and leaves the folder as it was."""

@@ -4,7 +4,7 @@ import subprocess
 
 import harness
 
-SUBCOMMANDS = ["prepare", "train", "eval", "generate", "bench", "inspect", "ablations", "demo"]
+SUBCOMMANDS = ["prepare", "train", "eval", "score", "generate", "bench", "inspect", "ablations", "demo"]
 
 
 class HelpTest(harness.ProgramTest):
@@ -13,12 +13,21 @@ class HelpTest(harness.ProgramTest):
         for name in SUBCOMMANDS:
             self.assertIn(name, out)
 
-    def test_every_subcommand_has_help_with_the_common_flags(self):
-        for name in SUBCOMMANDS:
+    def test_every_subcommand_shows_the_common_flags_that_it_has_a_use_for(self):
+        flags = ["--threads", "--seed", "--dtype", "--device", "--json", "--quiet", "--verbose"]
+        out = self.succeed("--help").stdout.decode()
+        for flag in flags:
+            self.assertIn(flag, out)
+        for name, used in [("train", flags), ("bench", flags), ("prepare", ["--json", "--quiet"]), ("inspect", []),
+                           ("inspect attentions", ["--json"]), ("inspect config", ["--json"]),
+                           ("eval", [flag for flag in flags if flag != "--seed"]),
+                           ("demo", [flag for flag in flags if flag not in ("--dtype", "--device")])]:
             with self.subTest(name):
-                out = self.succeed(name, "--help").stdout.decode()
-                for flag in ["--threads", "--seed", "--dtype", "--device", "--json"]:
-                    self.assertIn(flag, out)
+                out = self.succeed(*name.split(), "--help").stdout.decode()
+                self.assertEqual([flag for flag in flags if flag in out], used)
+
+    def test_train_says_where_its_fields_are(self):
+        self.assertIn("longspan inspect config", self.succeed("train", "--help").stdout.decode())
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         for arguments in [["--help"], ["train", "--help"], ["--version"]]:
@@ -47,14 +56,39 @@ class UsageTest(harness.ProgramTest):
         self.refuse("prepare", "a.txt", containing=["--out"])
 
     def test_common_flags_are_checked(self):
-        self.refuse("inspect", "attentions", "--threads", "0", containing=["--threads"])
-        self.refuse("inspect", "attentions", "--threads", "many", containing=["--threads"])
-        self.refuse("inspect", "attentions", "--device", "cuda", containing=["--device", "cuda"])
+        self.refuse("bench", "--threads", "0", containing=["--threads"])
+        self.refuse("bench", "--threads", "many", containing=["--threads"])
+        self.refuse("bench", "--device", "cuda", containing=["--device", "cuda"])
         self.refuse("bench", "--dtype", "float8", containing=["--dtype", "float8"])
 
     def test_common_flags_stand_before_or_after_the_subcommand(self):
-        before = self.succeed("--json", "inspect", "attentions").stdout
-        self.assertEqual(before, self.succeed("inspect", "attentions", "--json").stdout)
+        after = self.succeed("inspect", "attentions", "--json").stdout
+        for arguments in [["--json", "inspect", "attentions"], ["inspect", "--json", "attentions"]]:
+            self.assertEqual(self.succeed(*arguments).stdout, after)
+
+    def test_common_flags_without_a_use_are_refused(self):
+        for arguments, flag, where in [(["inspect", "attentions", "--threads", "2"], "--threads", "longspan inspect attentions"),
+                                       (["--dtype", "float64", "inspect", "lavo", "m", "--text", "t"], "--dtype", "longspan inspect lavo"),
+                                       (["prepare", "a.txt", "--out", "data", "--seed", "1"], "--seed", "longspan prepare"),
+                                       (["inspect", "--verbose", "config"], "--verbose", "longspan inspect config"),
+                                       (["demo", "--dtype", "float64", "--text", "t"], "--dtype", "longspan demo"),
+                                       (["ablations", "--device", "cpu"], "--device", "longspan ablations")]:
+            with self.subTest(arguments):
+                self.refuse(*arguments, containing=["%s has no use here (see %s --help)" % (flag, where)])
+
+    def test_the_help_of_the_subcommand_at_fault_is_named(self):
+        self.refuse("inspect", "lavo", "m", "--text", "t", "--positions", "0", containing=["(see longspan inspect lavo --help)"])
+        self.refuse("inspect", "lavo", "m", "--texxt", "t", containing=["'--texxt'", "'--text'", "(see longspan inspect lavo --help)"])
+        self.refuse("inspect", containing=["(see longspan inspect --help)"])
+        self.refuse("eval", containing=["(see longspan eval --help)"])
+
+    def test_a_flag_without_a_value_is_named(self):
+        for arguments, flag in [(["demo", "--text", ""], "--text"), (["ablations", "--text", ""], "--text"),
+                                (["inspect", "lavo", "m", "--text", ""], "--text"), (["eval", "m", "--data", ""], "--data"),
+                                (["eval", "", "--data", "d"], "model"), (["train", "data", "--out", ""], "--out"),
+                                (["generate", "m", "--prompt-file", ""], "--prompt-file"), (["prepare", "", "--out", "d"], "files")]:
+            with self.subTest(arguments):
+                self.refuse(*arguments, containing=["%s: expected a value, got ''" % flag])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ class PrepareTest(harness.ProgramTest):
         self.refuse("prepare", "empty.txt", "--out", "data", "--quiet", containing=["empty.txt"])
         self.refuse("prepare", "folder", "--out", "data", "--quiet", containing=["folder"])
         self.refuse("prepare", "short.txt", "--out", "data", "--quiet")
-        self.refuse("prepare", "", "--out", "data", "--quiet", containing=["the name of a text file is empty"])
+        self.refuse("prepare", "", "--out", "data", "--quiet", containing=["files: expected a value, got ''"])
         self.refuse("prepare", "\x1b[31m\x01\u0085.txt", "--out", "data", "--quiet",
                     containing=["longspan: \\x1b[31m\\x01\\x85.txt: cannot be opened"])
         self.write("good.txt", harness.text(20000, 1))

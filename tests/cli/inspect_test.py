@@ -1,5 +1,6 @@
 """longspan inspect: the registry, and a look into the memory of a model."""
 
+import json
 import math
 import xml.etree.ElementTree
 
@@ -33,6 +34,30 @@ class AttentionsTest(harness.ProgramTest):
         self.assertIn("1 to 1048576", out)
 
 
+class ConfigTest(harness.ProgramTest):
+    def test_every_field_of_a_saved_configuration(self):
+        groups = {g["group"]: [f["name"] for f in g["fields"]] for g in self.json_lines("inspect", "config", "model", "train", "lavo")}
+        self.assertEqual(list(groups), ["model", "train", "lavo"])
+        with open(self.path(self.trained(steps=1) + "/config.json")) as file:
+            saved = json.load(file)
+        self.assertEqual(set(saved["train"]), set(groups["train"]))
+        self.assertEqual(set(saved["model"]), {*groups["model"], "attention_options"})
+        self.assertEqual(set(saved["model"]["attention_options"]), set(groups["lavo"]))
+
+    def test_fields(self):
+        groups = {g["group"]: {f["name"]: f for f in g["fields"]} for g in self.json_lines("inspect", "config")}
+        self.assertEqual(list(groups), ["model", "train", "generate", "pattern"])
+        self.assertLessEqual({"kind": "integer", "default": 4, "minimum": 1, "maximum": 1024}.items(), groups["model"]["layers"].items())
+        self.assertEqual(groups["train"]["autocast"]["choices"], ["none", "bf16", "auto"])
+        out = self.succeed("inspect", "config", "train").stdout.decode()
+        for part in ["--set train.FIELD=VALUE", "learning_rate", "0 to 10"]:
+            self.assertIn(part, out)
+        self.assertIn("attention_options", self.succeed("inspect", "config").stdout.decode())
+
+    def test_unknown_group(self):
+        self.refuse("inspect", "config", "trian", containing=["unknown group 'trian'; did you mean 'train'?"])
+
+
 class LavoTest(harness.ProgramTest):
     def test_numbers_of_every_layer(self):
         model = self.trained()
@@ -56,10 +81,21 @@ class LavoTest(harness.ProgramTest):
             for x, y in zip(longer, shorter):
                 self.assertAlmostEqual(x, y, places=4)  # float32 layers before it
 
+    def test_far_into_a_long_text(self):
+        model = self.trained()
+        self.write("long.txt", harness.text(9000, 5))
+        near = self.json_lines("inspect", "lavo", model, "--text", "long.txt", "--from", "4900", "--positions", "3000")
+        far = self.json_lines("inspect", "lavo", model, "--text", "long.txt", "--from", "7800", "--positions", "100")
+        for longer, shorter in zip(near, far):
+            for name in ["reading", "contents", "local"]:
+                for head in range(2):
+                    for x, y in zip(longer[name][head][2900:], shorter[name][head]):
+                        self.assertLess(max(abs(a - b) for a, b in zip(x, y)), 1e-4)  # float32 layers before it
+
     def test_picture(self):
         model = self.trained()
         out = self.succeed("inspect", "lavo", model, "--text", "data", "--positions", "24", "--svg", "slots.svg").stdout.decode()
-        for part in ["layer", "entropy", "own local weight"]:
+        for part in ["layer", "entropy", "own local weight  ", "in bits, mean over the positions"]:
             self.assertIn(part, out)
         root = xml.etree.ElementTree.parse(self.path("slots.svg")).getroot()
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
@@ -70,7 +106,6 @@ class LavoTest(harness.ProgramTest):
     def test_wrong_input(self):
         model = self.trained()
         self.refuse("inspect", "lavo", "nowhere", "--text", "data", containing=["nowhere: not a model"])
-        self.refuse("inspect", "lavo", model, "--text", "data", "--positions", "4096", "--from", "1", containing=["at most 4096 together"])
         self.refuse("inspect", "lavo", model, "--text", "data", "--positions", "0", containing=["--positions"])
         self.write("short.txt", b"abc")
         self.refuse("inspect", "lavo", model, "--text", "short.txt", containing=["has 3 tokens, but --from and --positions ask for 160"])

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "longspan/base/check.h"
-#include "tools/longspan/demo/page.h"
-#include "tools/longspan/demo/results.h"
+#include "tools/longspan/environment.h"
+#include "tools/longspan/peak_memory.h"
 #include "tools/longspan/settings.h"
 #include "tools/longspan/timing.h"
 #include "tools/longspan/utf8.h"
@@ -46,6 +46,8 @@ TEST(Settings, ReachIntoObjects) {
   const std::string deep = "model=" + std::string(70, '[') + std::string(70, ']');
   for (const std::string& wrong : {std::string(R"(model={"layers": 1, "layers": 2})"), deep})
     EXPECT_THROW(apply_setting(config, wrong), InputError) << wrong;
+  for (const char* bytes : {"train.\xFF=3", "model.attention=\xC3", "\xED\xA0\x80.steps=3"})
+    EXPECT_THROW(apply_setting(config, bytes), InputError) << bytes;
   for (const char* wrong : {"", "steps", "=3", "train..steps=3", "train.steps.deep=3", "train.=3"})
     EXPECT_THROW(apply_setting(config, wrong), InputError) << wrong;
 }
@@ -56,6 +58,43 @@ TEST(Settings, Lists) {
     EXPECT_THROW(parse_lengths("--lengths", wrong), InputError) << wrong;
   EXPECT_EQ(parse_names("--pass", "a,b"), (std::vector<std::string>{"a", "b"}));
   EXPECT_THROW(parse_names("--pass", "a,"), InputError);
+}
+
+TEST(Environment, CommandsCanBePasted) {
+  EXPECT_EQ(shell_line({"longspan", "train", "--set", "train.steps=3"}), "longspan train --set train.steps=3");
+  EXPECT_EQ(shell_line({"my text.txt", "", "it's", "$HOME"}), R"('my text.txt' '' 'it'\''s' '$HOME')");
+}
+
+TEST(Environment, SaysWhatItKnows) {
+  const Environment environment = this_environment(3, "2.0");
+  EXPECT_GE(environment.cores, 1);
+  EXPECT_GT(environment.memory_bytes, 0);
+  EXPECT_EQ(to_json(environment)["torch"], "2.0");
+  EXPECT_EQ(to_json(environment)["threads"], 3);
+  for (const auto& [name, value] : facts(environment)) EXPECT_NE(value, "") << name;
+  EXPECT_FALSE(environment.simd.empty());
+}
+
+TEST(PeakMemory, CountsWhatIsHeldAtTheSameTime) {
+  constexpr std::size_t kSize = std::size_t{64} << 20;
+  const auto touch = [] {
+    std::vector<char> block(kSize);
+    for (std::size_t i = 0; i < kSize; i += 4096) block[i] = static_cast<char>(i);
+    return block[kSize / 2];
+  };
+  const auto one = peak_memory([&] {
+    touch();
+    touch();
+  });
+  if (!one) GTEST_SKIP() << "the system does not say";
+  // The kernel counts pages in batches of 64 a thread; the rest of the process may move a little.
+  constexpr double kSlack = 4 << 20;
+  EXPECT_NEAR(static_cast<double>(*one), static_cast<double>(kSize), kSlack) << "one after the other";
+  const auto two = peak_memory([&] {
+    const std::vector<char> held(kSize, 'x');
+    touch();
+  });
+  EXPECT_NEAR(static_cast<double>(*two), 2.0 * static_cast<double>(kSize), kSlack);
 }
 
 TEST(Timing, TakesTurnsUntilEveryoneIsSatisfied) {
@@ -78,88 +117,6 @@ TEST(Timing, MedianAndQuartiles) {
   const Timing timing = summarize({5, 1, 2, 100, 3});
   EXPECT_EQ(timing.seconds, 3);
   EXPECT_DOUBLE_EQ(timing.spread, (5.0 - 2.0) / 3.0);
-}
-
-/// LAVO and softmax at 1,024 and 65,536; softmax on one of two blocks at the longer length.
-DemoResults results(double lavo_change, double softmax_change, double ablated_change) {
-  DemoResults r;
-  const auto add = [&](const std::string& name, int64_t length, std::map<int64_t, double> blocks) {
-    QualityResult q;
-    q.attention = name;
-    q.length = length;
-    q.blocks = static_cast<int64_t>(blocks.size());
-    for (const auto& [offset, bits] : blocks) q.bits_per_byte += bits / static_cast<double>(blocks.size());
-    q.by_block = std::move(blocks);
-    r.qualities.push_back(std::move(q));
-  };
-  add("lavo", 1024, {{70000, 2.0}, {90000, 3.0}});
-  add("lavo", 65536, {{70000, 2.0 + lavo_change}, {90000, 3.0 + lavo_change}});
-  add("local", 1024, {{70000, 2.0}, {90000, 3.0}});
-  add("softmax", 1024, {{70000, 2.0}, {90000, 3.0}});
-  add("softmax", 65536, {{70000, 2.0 + softmax_change}});
-  r.ablations = {{"zero", 0, 1024, 2.5 + ablated_change}};
-  r.compressors = {{"gzip -9", 2.9}, {"xz -9", 2.4}};
-  return r;
-}
-
-DemoPlan plan() {
-  DemoPlan p;
-  p.lengths = {1024, 65536};
-  p.blocks = 2;
-  p.ablation_lengths = {1024};
-  p.block_limits = {{{"softmax", 65536}, 1}};
-  p.contenders = {
-      {"lavo", "LAVO", {}, 1e-3}, {"local", "local window", {}, 1e-3}, {"softmax", "softmax + RoPE", {}, 1e-3}};
-  return p;
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-TEST(DemoSentences, ComparesOnTheBlocksThatWereMeasured) {
-  const DemoPlan p = plan();
-  const DemoResults r = results(0.001, 0.0, 0.0);
-  // Over all blocks softmax would seem to fall from 2.5 to 2.0.
-  const std::string softmax = context_sentence(p, r, p.contenders[2]);
-  EXPECT_TRUE(contains(softmax, "from 2.000 to 2.000")) << softmax;
-  EXPECT_TRUE(contains(softmax, "(on 1 block)")) << softmax;
-  EXPECT_TRUE(contains(softmax, "flat")) << softmax;
-  EXPECT_TRUE(contains(context_sentence(p, r, p.contenders[0]), "flat"));
-  EXPECT_TRUE(contains(context_sentence(p, results(0, 1.5, 0), p.contenders[2]), "collapses"));
-  EXPECT_TRUE(contains(context_sentence(p, results(0.1, 0, 0), p.contenders[0]), "gets worse"));
-  EXPECT_TRUE(contains(context_sentence(p, results(-0.1, 0, 0), p.contenders[0]), "helps"));
-}
-
-TEST(DemoSentences, ClaimNothingForTheMemoryThatWasNotMeasured) {
-  const DemoPlan p = plan();
-  EXPECT_TRUE(contains(memory_sentence(p, results(0, 0, 0.0002)), "nothing shows that the memory contributed"));
-  EXPECT_TRUE(contains(memory_sentence(p, results(0, 0, 0.3)), "contributed"));
-  EXPECT_FALSE(contains(memory_sentence(p, results(0, 0, 0.3)), "nothing"));
-  EXPECT_TRUE(contains(memory_sentence(p, results(0, 0, -0.3)), "harm"));
-  EXPECT_EQ(memory_sentence(p, DemoResults()), "");
-  EXPECT_TRUE(contains(local_sentence(p, results(0, 0, 0)), "no difference"));
-}
-
-TEST(DemoSentences, CompressorsSplitTheModelsHonestly) {
-  const DemoPlan p = plan();
-  EXPECT_TRUE(contains(compressor_sentence(p, results(0, 0, 0)), "Not below: LAVO, local window, softmax + RoPE"));
-  DemoResults better = results(0, 0, 0);
-  better.compressors = {{"gzip -9", 2.9}, {"xz -9", 2.6}};
-  EXPECT_TRUE(contains(compressor_sentence(p, better),
-                       "Below that with 1K tokens of context: LAVO, local window, softmax + RoPE."));
-}
-
-TEST(DemoResults, GrowthAndExtrapolation) {
-  DemoResults r;
-  for (const int64_t n : {1024, 2048, 4096, 8192}) {
-    r.forward_speed.push_back({"lavo", n, 2.0});
-    if (n <= 4096) r.forward_speed.push_back({"softmax", n, 1.0 + static_cast<double>(n) / 1024});
-  }
-  EXPECT_NEAR(*growth(r.forward_speed, "lavo", 1024), 1.0, 1e-12);
-  EXPECT_FALSE(growth(r.forward_speed, "lavo", 8192).has_value());
-  const auto beyond = extrapolated_softmax(r);
-  ASSERT_EQ(beyond.size(), 1u);
-  EXPECT_EQ(beyond[0].first, 8192);
-  EXPECT_NEAR(beyond[0].second, 9.0, 1e-12);
 }
 
 }  // namespace

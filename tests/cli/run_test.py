@@ -35,8 +35,10 @@ class TrainTest(harness.ProgramTest):
             for field in ["lr", "grad_norm", "tokens_per_second"]:
                 self.assertGreater(row[field], 0)
         self.assertTrue(any(r["event"] == "validation" for r in rows))
-        self.assertLessEqual({"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"},
+        self.assertLessEqual({"config.json", "model.safetensors", "tokenizer.json", "checkpoints", "best"},
                              set(os.listdir(self.path("model"))))
+        self.assertEqual(set(os.listdir(self.path("model/checkpoints/step-000003"))),
+                         {"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"})
         with open(self.path("model/config.json")) as file:
             config = json.load(file)
         self.assertEqual(config["model"]["attention"], "lavo")
@@ -77,7 +79,7 @@ class TrainTest(harness.ProgramTest):
 
     def test_two_runs_in_one_folder(self):
         self.prepared()
-        process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet")
+        process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet", "--no-report")  # files that stand still
         process.stdout.readline()
         try:
             self.refuse("train", "data", "--out", "model", "--quiet", *TINY_LAVO, status=1,
@@ -87,7 +89,8 @@ class TrainTest(harness.ProgramTest):
             process.communicate(timeout=60)
         self.succeed("train", "data", "--out", "model", "--quiet", *TINY_LAVO, "--set", "train.steps=1")
         self.assertEqual(set(os.listdir(self.path("model"))),
-                         {"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"})
+                         {"config.json", "model.safetensors", "tokenizer.json", "checkpoints", "best", "history.jsonl",
+                          "report.html"})
 
     def start(self, *arguments):
         return subprocess.Popen([harness.PROGRAM, "train", "data", "--json", "--threads", "1", *TINY_LAVO, *arguments], cwd=self.folder,
@@ -111,6 +114,87 @@ class TrainTest(harness.ProgramTest):
         self.assertEqual([r["loss"] for r in first + second], [r["loss"] for r in whole])
         with open(self.path("whole/model.safetensors"), "rb") as a, open(self.path("cut/model.safetensors"), "rb") as b:
             self.assertEqual(a.read(), b.read())
+
+    def history(self, out):
+        with open(self.path(out + "/history.jsonl"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def page(self, out):
+        with open(self.path(out + "/report.html"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_history_and_page_of_a_run(self):
+        self.prepared()
+        rows = self.train("model", "--set", "train.steps=6", "--set", "train.checkpoint_every=4", "--set", "train.valid_every=3")
+        events = self.history("model")
+        self.assertEqual([(e["event"], e["step"]) for e in events],
+                         [("start", 0), ("step", 1), ("step", 2), ("step", 3), ("validation", 3), ("step", 4), ("checkpoint", 4), ("step", 5),
+                          ("step", 6), ("validation", 6), ("checkpoint", 6)])
+        self.assertEqual([e for e in events if e["event"] in ("step", "validation")], rows, "what --json printed")
+        page = self.page("model")
+        for part in ["Finished: 6 steps.", "<svg", "train.learning_rate", "longspan train data --out model --resume", "LibTorch", "A sample"]:
+            self.assertIn(part, page)
+        for outside in ["http:", "https:", "src=", "<script", "http-equiv"]:
+            self.assertNotIn(outside, page)
+
+    def test_killed_and_resumed_history_is_that_of_one_run(self):
+        self.prepared()
+        every = ["--set", "train.steps=100000", "--set", "train.checkpoint_every=20"]
+        process = self.start("--out", "cut", *every, "--quiet")
+        for line in process.stdout:
+            if json.loads(line)["step"] == 50:
+                break
+        self.assertIn("http-equiv=\"refresh\"", self.page("cut"), "a page of a run at work loads itself again")
+        process.kill()
+        process.communicate(timeout=60)
+        with open(self.path("cut/history.jsonl"), "ab") as file:
+            file.write(b'{"event":"step","st')  # as if it had been killed within a line
+        self.succeed("train", "data", "--out", "cut", "--resume", "--quiet", "--threads", "1", "--set", "train.steps=80")
+        events = self.history("cut")
+        steps = [e for e in events if e["event"] == "step"]
+        self.assertEqual([e["step"] for e in steps], list(range(1, 81)))
+        starts = [e["step"] for e in events if e["event"] == "start"]
+        self.assertEqual(len(starts), 2)
+        self.assertEqual((starts[0], starts[1] % 20), (0, 0))
+        page = self.page("cut")
+        self.assertIn("resumed", page)
+        self.assertNotIn("http-equiv", page)
+
+    def test_a_new_run_where_one_was_killed_before_its_first_checkpoint(self):
+        self.prepared()
+        process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet")
+        for _ in range(3):
+            process.stdout.readline()
+        process.kill()
+        process.communicate(timeout=60)
+        self.assertIn("history.jsonl", os.listdir(self.path("model")))
+        self.succeed("train", "data", "--out", "model", "--quiet", *TINY_LAVO, "--set", "train.steps=1")
+        self.assertEqual([(e["event"], e["step"]) for e in self.history("model")],
+                         [("start", 0), ("step", 1), ("validation", 1), ("checkpoint", 1)])
+
+    def test_an_interrupted_run_says_so(self):
+        self.prepared()
+        process = self.start("--out", "cut", "--set", "train.steps=100000", "--quiet")
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        self.assertIn("Stopped after step", self.page("cut"))
+
+    def test_no_report(self):
+        self.trained("--no-report", steps=2)
+        self.assertEqual(set(os.listdir(self.path("model"))),
+                         {"config.json", "model.safetensors", "tokenizer.json", "checkpoints", "best"})
+        self.succeed("train", "data", "--out", "model", "--resume", "--quiet", "--set", "train.steps=4")
+        self.assertEqual([e["step"] for e in self.history("model") if e["event"] == "step"], [3, 4])
+
+    def test_a_page_that_cannot_be_written_does_not_end_the_run(self):
+        self.trained(steps=2)
+        os.remove(self.path("model/report.html"))
+        os.mkdir(self.path("model/report.html"))
+        result = self.succeed("train", "data", "--out", "model", "--resume", "--quiet", "--set", "train.steps=5")
+        lines = [line for line in result.stderr.decode().splitlines() if "report.html" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("the run goes on", lines[0])
 
     def test_verbose_says_once_which_form_ran(self):
         self.prepared()
@@ -183,19 +267,6 @@ class GenerateTest(harness.ProgramTest):
         self.assertNotEqual(run("--seed", "3"), run("--seed", "4"))
         self.assertEqual(run("--temperature", "0", "--seed", "3"), run("--temperature", "0", "--seed", "4"))
         self.assertEqual(run("--top-k", "1"), run("--temperature", "0"))
-
-    def test_prompt_from_file_stdin_and_flag_agree(self):
-        model = self.trained()
-        self.write("prompt.txt", b"a ship")
-        outputs = {self.succeed("generate", model, *how, "--tokens", "20", stdin=b"a ship").stdout
-                   for how in [("--prompt", "a ship"), ("--prompt-file", "prompt.txt"), ("--prompt-file", "-")]}
-        self.assertEqual(len(outputs), 1)
-
-    def test_json(self):
-        model = self.trained()
-        row, = self.json_lines("generate", model, "--prompt", "a ship", "--tokens", "20")
-        self.assertEqual((row["prompt_tokens"], row["tokens"]), (6, 20))
-        self.assertIn("text", row)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #include "longspan/io/atomic_file.h"
 
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "tests/io/file_size_limit.h"
 #include "tests/io/scratch_folder.h"
 
 namespace longspan {
@@ -13,25 +12,6 @@ namespace fs = std::filesystem;
 using AtomicFileTest = ScratchFolder;
 using AtomicFolderTest = ScratchFolder;
 using Names = std::vector<std::string>;
-
-/// As a disk with `bytes` of room for each file: writes beyond fail with EFBIG.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    handler_ = ::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_;
-  void (*handler_)(int);
-};
 
 TEST_F(AtomicFileTest, AppearsAtCommit) {
   AtomicFile file(path("x"));

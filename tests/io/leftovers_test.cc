@@ -3,6 +3,7 @@
 
 #include "longspan/io/aside.h"
 #include "longspan/io/atomic_file.h"
+#include "longspan/io/remove_folder.h"
 #include "tests/io/killed.h"
 #include "tests/io/scratch_folder.h"
 
@@ -89,6 +90,37 @@ TEST_F(Leftovers, AFolderOnItsWayOutComesBackOrGoes) {
   std::ofstream(away + "/letter") << "dear";
   { AtomicFolder next(path("d"), {"a"}); }
   EXPECT_TRUE(fs::exists(away + "/letter")) << "what is not ours is kept";
+}
+
+TEST_F(Leftovers, OfEverythingInAFolder) {
+  fs::create_directory(path("d"));
+  put("d/kept", "1");
+  in_a_killed_process([&] {
+    auto* folder = new AtomicFolder(path("d/folder"));
+    std::ofstream(*folder / "a") << "1";
+    new AtomicFile(path("d/file"));
+  });
+  fs::create_directory(path("d/new"));
+  fs::create_directory(internal::name_aside(path("d/new"), internal::kReplaced));
+  fs::create_symlink("kept", internal::name_aside(path("d/link"), internal::kUnfinished));
+  const AtomicFolder at_work(path("d/at-work"));
+  clear_unfinished(path("d"));
+  Names left;
+  for (const auto& entry : fs::directory_iterator(path("d"))) left.push_back(entry.path().filename());
+  std::sort(left.begin(), left.end());
+  ASSERT_EQ(left.size(), 3u);
+  EXPECT_TRUE(left[0].starts_with(".at-work."));
+  EXPECT_EQ((Names{left[1], left[2]}), (Names{"kept", "new"}));
+  clear_unfinished(path("nowhere"));
+}
+
+TEST_F(Leftovers, OfAFolderThatWasBeingRemoved) {
+  fs::create_directory(path("d"));
+  put("d/a", "1");
+  remove_folder(path("d"));
+  EXPECT_EQ(names(), Names{});
+  EXPECT_EQ(error_of<RunError>([&] { remove_folder(path("d")); }),
+            path("d") + ": cannot be removed: No such file or directory");
 }
 
 TEST_F(Leftovers, FoldersAboveAreMadeForAResultAlone) {

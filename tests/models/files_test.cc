@@ -1,9 +1,12 @@
+#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "longspan/models/model_files.h"
 #include "longspan/models/model_state.h"
+#include "longspan/models/state_file.h"
 #include "longspan/models/tensor_files.h"
 #include "longspan/text/byte_tokenizer.h"
 #include "tests/io/scratch_folder.h"
@@ -72,6 +75,48 @@ TEST_F(ModelFiles, NamesTheFirstTensorThatDiffers) {
   EXPECT_EQ(load_error(), weights() + ": tensor 'blocks.2.extra' is not part of the model");
 }
 
+TEST_F(ModelFiles, WeightsBeginAnotherModel) {
+  const ByteTokenizer bytes;
+  ModelConfig other = config_;
+  other.attention = "local";
+  other.attention_options = {{"w", int64_t{4}}};
+  torch::manual_seed(2);
+  LanguageModel local(other);
+  const NamedTensors drawn = [&] {
+    NamedTensors copies;
+    for (const auto& [name, tensor] : local.weights()) copies[name] = tensor.detach().clone();
+    return copies;
+  }();
+  const InitialWeights taken = init_weights(folder_of_model_, bytes, local);
+  const NamedTensors from = model_->weights();
+  EXPECT_TRUE(taken.missing.empty());
+  EXPECT_NE(std::find(taken.left_over.begin(), taken.left_over.end(), "blocks.0.attention.basis"),
+            taken.left_over.end());
+  for (const auto& [name, tensor] : local.weights()) EXPECT_TRUE(tensor.equal(from.at(name))) << name;
+
+  // The other way round: what the file lacks stays as it was drawn.
+  save_weights(weights(), local);
+  torch::manual_seed(3);
+  LanguageModel lavo(config_);
+  const at::Tensor basis = lavo.weights().at("blocks.1.attention.basis").detach().clone();
+  const InitialWeights back = init_weights(folder_of_model_, bytes, lavo);
+  EXPECT_NE(std::find(back.missing.begin(), back.missing.end(), "blocks.1.attention.basis"), back.missing.end());
+  EXPECT_TRUE(back.left_over.empty());
+  EXPECT_TRUE(lavo.weights().at("blocks.1.attention.basis").equal(basis));
+  EXPECT_TRUE(lavo.weights().at("embedding").equal(from.at("embedding")));
+
+  const std::string before = lavo.identity();
+  const std::string name = "blocks.1.feed_forward.up.weight";
+  rewrite([&](NamedTensors& t) { t[name] = torch::zeros({24, 15}); });
+  EXPECT_EQ(error_of([&] { init_weights(folder_of_model_, bytes, lavo); }),
+            weights() + ": tensor '" + name + "' must have shape [24, 16], got [24, 15]");
+  EXPECT_EQ(lavo.identity(), before);
+  rewrite([&](NamedTensors& t) { t = {{"x", torch::zeros({1})}}; });
+  EXPECT_EQ(error_of([&] { init_weights(folder_of_model_, bytes, lavo); }),
+            weights() + ": has no weight of this model");
+  EXPECT_NE(error_of([&] { init_weights(path("nowhere"), bytes, lavo); }), "");
+}
+
 TEST_F(ModelFiles, AConfigurationCannotAskForWhatItsWeightsDoNotFill) {
   // Each of these models would take from gigabytes to more than any machine has.
   const auto refusal = [&](const char* field, const Json& value) {
@@ -96,8 +141,10 @@ TEST_F(ModelFiles, AConfigurationCannotAskForWhatItsWeightsDoNotFill) {
     EXPECT_EQ(load_error(), begin + "positions' is missing");
     save_model(folder_of_model_, *model_, ByteTokenizer());
   }
+  const at::Tensor generator = at::detail::getDefaultCPUGenerator().get_state();
   EXPECT_EQ(refusal("attention_options", {{"w", 1 << 20}, {"r", 4}}),
             begin + "blocks.0.attention.position_table' must have shape [2, 2097151], got [2, 5]");
+  EXPECT_TRUE(at::detail::getDefaultCPUGenerator().get_state().equal(generator)) << "a block draws initial values";
   EXPECT_EQ(load_error(), "");
 }
 
@@ -148,7 +195,19 @@ TEST_F(ModelFiles, AStateOfAnotherModelOrADamagedOneIsRefused) {
   torch::manual_seed(2);
   LanguageModel other(config_);
   EXPECT_EQ(error_of([&] { load_state(path("state"), other); }),
-            path("state") + ": the state belongs to another model (another configuration or other weights)");
+            path("state") + ": the state belongs to another model, of the same configuration with other weights");
+  ModelConfig deeper = config_;
+  deeper.layers = 3;
+  EXPECT_EQ(error_of([&] { load_state(path("state"), LanguageModel(deeper)); }),
+            path("state") + ": the state belongs to another model, with layers = 2, this one has 3");
+  ModelConfig wider = config_;
+  wider.attention_options["w"] = int64_t{5};
+  EXPECT_EQ(error_of([&] { load_state(path("state"), LanguageModel(wider)); }),
+            path("state") + ": the state belongs to another model, with attention_options.w = 3, this one has 5");
+  LanguageModel exact(config_);
+  exact.to(torch::kDouble);
+  EXPECT_EQ(error_of([&] { load_state(path("state"), exact); }),
+            path("state") + ": the state was made with weights of F32, these are F64");
   std::string altered = content;
   altered[altered.size() - 3] ^= 1;
   put("state", altered);
@@ -175,7 +234,7 @@ TEST_F(ModelFiles, AStateWithAFittingFingerprintIsStillChecked) {
   const auto changed = [&](const std::function<void(NamedTensors&)>& change) {
     NamedTensors tensors = written;
     change(tensors);
-    metadata["fingerprint"] = fingerprint(tensors);
+    metadata["fingerprint"] = content_fingerprint(tensors, metadata);
     write_tensors(path("hostile"), tensors, metadata);
     return error_of([&] { load_state(path("hostile"), *model_); });
   };

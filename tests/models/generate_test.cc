@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
-
 #include "tests/io/scratch_folder.h"
 #include "tests/models/small_models.h"
 
@@ -63,33 +60,39 @@ TEST(Generate, WrongInputIsRefused) {
             "generate: top_p must be a number from 0 to 1, got 1.5");
 }
 
-TEST(Sample, FollowsTheProbabilities) {
-  // Probabilities 0.5, 0.25, 0.125, 0.125 in an order that is not sorted.
-  const at::Tensor logits = torch::tensor({0.125, 0.5, 0.125, 0.25}).log();
-  const auto shares = [&](const GenerateOptions& options) {
-    std::map<int64_t, int> counts;
-    for (int i = 0; i < 1000; ++i) ++counts[sample(logits, options, (i + 0.5) / 1000)];
-    return counts;
-  };
-  GenerateOptions options;
-  EXPECT_EQ(shares(options), (std::map<int64_t, int>{{0, 125}, {1, 500}, {2, 125}, {3, 250}}));
-  options.top_k = 2;
-  EXPECT_EQ(shares(options), (std::map<int64_t, int>{{1, 667}, {3, 333}}));
-  options.top_k = 0;
-  options.top_p = 0.6;  // 0.5 does not reach it, 0.75 does
-  EXPECT_EQ(shares(options), (std::map<int64_t, int>{{1, 667}, {3, 333}}));
-  options.top_p = 0;
-  EXPECT_EQ(shares(options), (std::map<int64_t, int>{{1, 1000}}));
-  options = {};
-  options.temperature = 0.5;  // squares: 16/22, 4/22, 1/22, 1/22
-  const auto sharp = shares(options);
-  EXPECT_EQ(sharp.at(1), 727);
-  options.temperature = 0;
-  EXPECT_EQ(sample(torch::tensor({1.0, 2.0, 2.0}), options, 0.99), 1) << "the lowest id among equals";
+TEST(Generate, TwiceNTokensAreNTokensTwice) {
+  for (const char* attention : {"lavo", "local", "softmax"}) {
+    SCOPED_TRACE(attention);
+    const auto model = small_model(small_config(attention));
+    GenerateOptions options;
+    options.seed = 3;
+    options.tokens = 30;
+    options.repetition_penalty = 1.3;
+    options.repetition_window = 17;
+    const auto whole = generate(*model, kPrompt, options);
+    Session session = begin_session(*model);
+    session.append(kPrompt);
+    options.tokens = 15;
+    auto parts = generate(*model, session, options);
+    Session copy = session;
+    const auto rest = generate(*model, session, options);
+    EXPECT_EQ(generate(*model, copy, options), rest) << "a session is a value";
+    parts.insert(parts.end(), rest.begin(), rest.end());
+    EXPECT_EQ(parts, whole);
+    EXPECT_EQ(session.tokens(), 35);
+    EXPECT_EQ(session.seed, 3);
+  }
 }
 
-TEST(Sample, LogitsThatAreNotFiniteAreAnError) {
-  EXPECT_EQ(error_of<RunError>([] { sample(torch::tensor({0.0, std::nan("")}), {}, 0.5); }), "sample: a logit is not finite");
+TEST(Generate, NothingDrawnReadsNothing) {
+  const auto model = small_model(small_config());
+  Session session = begin_session(*model);
+  GenerateOptions options;
+  options.tokens = 0;
+  EXPECT_EQ(error_of([&] { generate(*model, session, options); }), "generate: the prompt must have at least one token");
+  session.append(kPrompt);
+  generate(*model, session, options);
+  EXPECT_EQ(session.pending, kPrompt);
 }
 
 }  // namespace

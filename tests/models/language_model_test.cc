@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "longspan/models/inspection.h"
 #include "longspan/models/positions.h"
 #include "tests/io/scratch_folder.h"
 #include "tests/models/small_models.h"
@@ -207,7 +208,9 @@ TEST(LanguageModel, GroupedHeadsHaveNarrowerKeysAndValues) {
 
 TEST(LanguageModel, ShowsTheInsideOfEveryLayer) {
   const auto model = small_model(small_config());
-  const auto seen = model->inspect(random_tokens(2, 9));
+  model->eval();
+  ModelInspection inspection(*model);
+  const auto seen = inspection.look(random_tokens(2, 9));
   ASSERT_EQ(seen.size(), 2u);
   for (const auto& layer : seen) {
     EXPECT_EQ(layer.at("local_weights").sizes(), at::IntArrayRef({2, 2, 9, 3}));
@@ -216,7 +219,8 @@ TEST(LanguageModel, ShowsTheInsideOfEveryLayer) {
     EXPECT_EQ(layer.at("basis").sizes(), at::IntArrayRef({2, 4, 8}));
     EXPECT_CLOSE(layer.at("reading").sum(-1), torch::ones({2, 2, 9}, torch::kDouble), testing::sum_bound<double>(4));
   }
-  EXPECT_EQ(error_of([] { small_model(small_config("softmax"))->inspect(random_tokens(1, 3)); }),
+  const auto other = small_model(small_config("softmax"));
+  EXPECT_EQ(error_of([&] { ModelInspection refused(*other); }),
             "softmax: the method has nothing to show of its inside");
 }
 

@@ -30,8 +30,8 @@ std::string option(const Attention& module, const std::string& name) {
 }
 
 /// The layer from what inspect() shows: specification A.5, A.6.
-at::Tensor by_definition(Attention& module, const at::Tensor& x, const std::optional<at::Tensor>& source, int64_t w) {
-  const auto seen = module.inspect(x, source);
+at::Tensor by_definition(Attention& module, const std::map<std::string, at::Tensor>& seen, const at::Tensor& x,
+                         int64_t w) {
   at::Tensor local = at::zeros({x.size(0), 2, x.size(1), 8}, x.options()), global = local;
   const std::string combine = is_cross(module.pattern()) ? "global" : option(module, "combine");
   const bool local_only = module.pattern() == Pattern::causal_self && combine != "local" &&
@@ -87,7 +87,27 @@ TEST_P(Variants, EqualTheirDefinition) {
     std::optional<at::Tensor> source;
     if (is_cross(GetParam().pattern)) source = normal({2, 7, 16}, 2);
     const at::Tensor y = attention->forward(x, {.source = source});
-    EXPECT_TRUE(close(y, by_definition(*attention, x, source, window()), layer_bound(*attention, x, length)));
+    EXPECT_TRUE(close(y, by_definition(*attention, attention->inspect(x, source), x, window()),
+                      layer_bound(*attention, x, length)));
+  }
+}
+
+TEST_P(Variants, AreSeenInPiecesAsInTheWhole) {
+  if (GetParam().pattern != Pattern::causal_self) return;
+  const auto attention = module();
+  const at::NoGradGuard no_grad;
+  const int64_t length = 23;
+  const at::Tensor x = normal({2, length, 16}, 1), y = attention->forward(x);
+  for (const int64_t steps : {1, 2}) {
+    const auto inspection = attention->begin_inspection();
+    const int64_t rows = steps * inspection->step();
+    std::map<std::string, std::vector<at::Tensor>> pieces;
+    for (int64_t at = 0; at < length; at += rows)
+      for (const auto& [name, tensor] : inspection->look(x.narrow(1, at, std::min(rows, length - at))))
+        pieces[name].push_back(tensor);
+    std::map<std::string, at::Tensor> seen;
+    for (const auto& [name, list] : pieces) seen[name] = list[0].dim() == 4 ? at::cat(list, 2) : list[0];
+    EXPECT_TRUE(close(y, by_definition(*attention, seen, x, window()), layer_bound(*attention, x, length)));
   }
 }
 

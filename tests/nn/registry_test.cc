@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "support.h"
 
@@ -51,10 +52,42 @@ TEST(Registry, OptionsAreComplete) {
       }
 }
 
-/// Settings that the specification excludes: tokens would see the rest of their window.
+// What is larger than the projections of a layer is foretold, and nothing else is.
+TEST(Registry, TablesAreTheParametersWhoseSizeFollowsFromOptions) {
+  const AttentionSizes sizes{.width = 32, .heads = 4};
+  for (const auto& entry : attentions())
+    for (FieldValues configuration : harness_configurations(entry, Pattern::causal_self)) {
+      for (const FieldInfo& field : entry.fields)
+        if (field.name == "w") configuration["w"] = int64_t{600};
+      const auto tables = entry.tables(sizes, configuration);
+      const auto module = make(entry.name, Pattern::causal_self, configuration, sizes);
+      std::set<std::string> large;
+      for (const auto& item : module->named_parameters())
+        if (item.value().numel() > sizes.width * sizes.width) large.insert(item.key());
+      EXPECT_EQ(large.size(), tables.size()) << entry.name;
+      for (const auto& [name, expected] : tables) {
+        ASSERT_TRUE(large.contains(name)) << entry.name << " " << name;
+        EXPECT_EQ(module->named_parameters()[name].sizes(), at::IntArrayRef(expected)) << entry.name << " " << name;
+      }
+    }
+}
+
+/// Settings that do not go together: tokens would see the rest of their window, or one makes the other idle.
 bool excluded(Pattern pattern, const std::string& a, const std::string& b) {
-  const auto either = [&](const char* x, const char* y) { return (a == x && b == y) || (a == y && b == x); };
-  return pattern == Pattern::causal_self && either("history_attention=block_bidirectional", "memory_update=token");
+  const auto either = [&](const std::string& x, const std::string& y) {
+    return (a == x && b.starts_with(y)) || (b == x && a.starts_with(y));
+  };
+  if (either("memory_input=raw", "history_attention=block")) return true;
+  if (pattern == Pattern::causal_self && (either("history_attention=block_bidirectional", "memory_update=token") ||
+                                          either("empty_memory=local_only", "memory_update=token")))
+    return true;
+  for (const char* setting :
+       {"basis_mode=frozen", "basis_mode=cayley", "basis_mode=householder", "basis_mode=soft", "basis_mode=free",
+        "basis_sharing=s", "score_scale=inv", "score_scale=learned", "score_scale=constant", "memory_proj=key",
+        "memory_proj=own", "memory_proj=input", "memory_input=raw", "history_attention=block", "memory_update=window",
+        "empty_memory=local_only", "accumulator=float32"})
+    if (either("combine=local", setting)) return true;
+  return false;
 }
 
 // The harness sees LAVO in every two settings that go together.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "count.h"
+#include "longspan/report/chart_axis.h"
 
 namespace longspan::report {
 namespace {
@@ -19,9 +20,13 @@ LineChart two_lines() {
   return chart;
 }
 
+/// Marks of measured points: circles of the first series, squares of the second.
+int marks(const std::string& svg) { return count(svg, "<circle") + count(svg, "<rect"); }
+
 TEST(Chart, MeasuredIsSolidAndExtrapolatedIsDashedWithoutMarks) {
   const std::string svg = to_svg(two_lines());
-  EXPECT_EQ(count(svg, "<circle"), 4);
+  EXPECT_EQ(count(svg, "<circle"), 2);
+  EXPECT_EQ(count(svg, "<rect"), 2) << "series differ by more than colour";
   EXPECT_EQ(count(svg, "<path"), 3);
   EXPECT_EQ(count(svg, "stroke-dasharray"), 1);
   EXPECT_NE(svg.find(">64K<"), std::string::npos);
@@ -32,8 +37,10 @@ TEST(Chart, LeavesOutWhatCannotBeDrawn) {
   LineChart chart = two_lines();
   chart.series[0].points.push_back({8192, std::numeric_limits<double>::quiet_NaN()});
   chart.series[0].points.push_back({16384, 0});  // logarithmic axis
+  chart.series[0].band = {{1024, -1, 1}};
   const std::string svg = to_svg(chart);
-  EXPECT_EQ(count(svg, "<circle"), 4);
+  EXPECT_EQ(marks(svg), 4);
+  EXPECT_EQ(count(svg, "class=\"spread\""), 0);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.find("inf"), std::string::npos);
 }
@@ -43,8 +50,75 @@ TEST(Chart, OnePointAndNoPoint) {
   EXPECT_NE(to_svg(chart).find("no data"), std::string::npos);
   chart.series = {{"a", {{1, 0}}, {}}};
   const std::string svg = to_svg(chart);
-  EXPECT_EQ(count(svg, "<circle"), 1);
+  EXPECT_EQ(marks(svg), 1);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+TEST(Chart, SpreadLiesBehindTheLinesAndInsideThePlot) {
+  LineChart chart = two_lines();
+  chart.series[1].band = {{1024, 1.5, 2.5}, {4096, 6, 100}};
+  const std::string svg = to_svg(chart);
+  EXPECT_EQ(count(svg, "class=\"spread\""), 1);
+  EXPECT_LT(svg.find("class=\"spread\""), svg.find("stroke-width=\"2.2\""));
+  // Up along the upper edge, back along the lower one: four corners, closed.
+  const std::string d = svg.substr(svg.find("class=\"spread\""));
+  EXPECT_EQ(count(d.substr(0, d.find('Z')), "L"), 3);
+  EXPECT_NE(svg, to_svg(two_lines()));
+}
+
+TEST(Chart, MarksOutsideTheDataAreLeftOut) {
+  LineChart chart = two_lines();
+  chart.x_marks = {{2048, "even here"}, {1e9, "far away"}};
+  chart.y_marks = {{3, "yardstick"}};
+  const std::string svg = to_svg(chart);
+  EXPECT_NE(svg.find(">even here<"), std::string::npos);
+  EXPECT_EQ(svg.find(">far away<"), std::string::npos);
+  EXPECT_NE(svg.find(">yardstick<"), std::string::npos);
+  EXPECT_EQ(count(svg, "class=\"upright\""), 1);
+}
+
+TEST(Chart, NarrowHasTheNamesBelow) {
+  LineChart chart = two_lines();
+  const auto height = [&] {
+    const std::string svg = to_svg(chart, ChartSize::narrow);
+    const std::size_t from = svg.find("viewBox=\"0 0 400.0 ") + 19;
+    return std::stod(svg.substr(from));
+  };
+  const double one_row = height();
+  chart.series.push_back({"a name so long that the row cannot hold it too", {{1024, 1}, {4096, 1}}});
+  EXPECT_GT(height(), one_row);
+  for (const char* name : {">lavo<", ">softmax<"}) EXPECT_EQ(count(to_svg(chart, ChartSize::narrow), name), 1) << name;
+}
+
+TEST(Chart, AnAxisFromZero) {
+  LineChart chart;
+  chart.series = {{"a", {{1, 18}, {2, 20}}}};
+  EXPECT_EQ(to_svg(chart).find(">0<"), std::string::npos);
+  chart.y_from_zero = true;
+  EXPECT_NE(to_svg(chart).find(">0<"), std::string::npos);
+}
+
+TEST(Chart, TicksAreRoundAndFew) {
+  ChartAxis axis(true, 0, 100);
+  for (const double value : {0.5, 3e7}) axis.include(value);
+  EXPECT_EQ(axis.ticks(5), (std::vector<double>{1, 100, 1e4, 1e6}));
+  ChartAxis narrow(true, 0, 100);  // within a decade powers of ten would say too little
+  for (const double value : {2.0, 8.0}) narrow.include(value);
+  EXPECT_EQ(narrow.ticks(5), (std::vector<double>{2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(tick_label(1500000), "1.5M");
+  EXPECT_EQ(tick_label(9000), "9000");
+  EXPECT_EQ(tick_label(0.0030), "0.003");
+}
+
+TEST(Chart, SaysInWordsWhatItShows) {
+  LineChart chart = two_lines();
+  chart.x_label = "tokens";
+  chart.y_label = "seconds";
+  EXPECT_EQ(
+      description(chart),
+      "time. Line chart of seconds against tokens. lavo: from 1.00 at 1K to 1.00 at 4K. softmax: from 2.00 at 1K to "
+      "8.00 at 4K.");
+  EXPECT_NE(to_svg(chart).find("aria-label=\"time. Line chart"), std::string::npos);
 }
 
 TEST(Chart, EscapesNames) {

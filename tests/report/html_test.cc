@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "count.h"
 #include "longspan/base/check.h"
 
 namespace longspan::report {
@@ -41,6 +42,51 @@ TEST(Html, IsSelfContained) {
   for (const char* outside : {"http", "src=", "href=", "@import", "url("})
     EXPECT_EQ(html.find(outside), std::string::npos) << outside;
   EXPECT_NE(html.find("<figcaption>caption</figcaption>"), std::string::npos);
+}
+
+TEST(Html, ChartsHaveASizeForThePhone) {
+  HtmlPage page("t");
+  LineChart chart;
+  chart.title = "<time>";
+  page.chart(chart, "caption");
+  page.charts({{chart, "left"}, {chart, "right"}});
+  const std::string html = page.html();
+  EXPECT_EQ(count(html, "<h3>&lt;time&gt;</h3>"), 3);
+  EXPECT_EQ(count(html, "class=\"only-wide\""), 1);
+  EXPECT_EQ(count(html, "viewBox=\"0 0 400.0"), 3);
+  EXPECT_EQ(html.find("http-equiv"), std::string::npos);
+}
+
+TEST(Html, PartsAndWhatIsEmpty) {
+  HtmlPage page("t");
+  const std::string before = page.html();
+  page.paragraph("");
+  page.lead("");
+  page.facts({});
+  EXPECT_EQ(page.html(), before);
+  page.facts({{"a&b", "<c>"}});
+  Table table;
+  table.columns = {{"x"}};
+  page.folded("more", table);
+  page.refresh_every(7);
+  const std::string html = page.html();
+  EXPECT_NE(html.find("<dt>a&amp;b</dt>\n<dd>&lt;c&gt;</dd>"), std::string::npos);
+  EXPECT_NE(html.find("<details>\n<summary>more</summary>"), std::string::npos);
+  EXPECT_NE(html.find("content=\"7\""), std::string::npos);
+}
+
+TEST(Html, APictureKeepsItsStylesToItself) {
+  HeatMap map;
+  map.rows = map.columns = 1;
+  map.values = {1};
+  map.groups = {"g"};
+  HtmlPage page("t");
+  page.picture({"picture", {}, {map}}, "caption");
+  const std::string html = page.html();
+  const std::string style = html.substr(html.rfind("<style>"));
+  EXPECT_EQ(count(style.substr(0, style.find("</style>")), "; } "),
+            count(style.substr(0, style.find("</style>")), ".heat-map "));
+  EXPECT_NE(html.find("aria-label=\"picture\""), std::string::npos);
 }
 
 TEST(Html, SavesWholeOrNotAtAll) {

@@ -5,44 +5,13 @@
 #include <cmath>
 
 #include "longspan/models/tensor_files.h"
-#include "longspan/text/byte_tokenizer.h"
+#include "longspan/train/checkpoint.h"
 #include "tests/models/small_models.h"
+#include "tests/train/small_runs.h"
 #include "tests/train/token_files.h"
 
 namespace longspan::train {
 namespace {
-
-/// A tokenizer of the 11-letter language.
-class Letters final : public Tokenizer {
- public:
-  std::string name() const override { return "bytes"; }
-  int64_t vocabulary_size() const override { return 11; }
-  std::vector<uint32_t> encode(std::string_view text) const override { return {text.begin(), text.end()}; }
-  std::string decode(std::span<const uint32_t> tokens) const override { return {tokens.begin(), tokens.end()}; }
-  FieldValues description() const override { return {{"tokenizer", std::string("bytes")}}; }
-};
-
-TrainOptions small_options(int64_t steps) {
-  TrainOptions options;
-  options.steps = steps;
-  options.length = 24;
-  options.warmup = 3;
-  options.learning_rate = 1e-2;
-  options.autocast = Autocast::none;
-  options.valid_blocks = 4;
-  return options;
-}
-
-struct Log : TrainObserver {
-  void on_step(const StepResult& result) override { steps.push_back(result); }
-  void on_validation(const ValidationResult& result) override { validations.push_back(result); }
-  void on_checkpoint(int64_t step) override { checkpoints.push_back(step); }
-  bool should_stop() override { return !steps.empty() && steps.back().step == stop_at; }
-  int64_t stop_at = -1;
-  std::vector<StepResult> steps;
-  std::vector<ValidationResult> validations;
-  std::vector<int64_t> checkpoints;
-};
 
 class Train : public TokenFiles, public ::testing::WithParamInterface<std::string> {
  protected:

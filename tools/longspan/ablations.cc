@@ -9,10 +9,12 @@
 #include "attention_of.h"
 #include "command.h"
 #include "interrupt.h"
+#include "log.h"
 #include "longspan/base/check.h"
 #include "longspan/data/write_dataset.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
+#include "longspan/nn/lavo_options.h"
 #include "longspan/report/format.h"
 #include "longspan/train/evaluate.h"
 #include "longspan/train/train.h"
@@ -58,9 +60,32 @@ RunConfig configuration(const Options& options) {
   return config;
 }
 
+/// The row's model. Options of the configuration that the row makes idle (the slots, of the local branch alone) go back
+/// to their defaults.
 models::ModelConfig variant(models::ModelConfig config, const AblationRow& row) {
-  for (const auto& [name, value] : row.options) config.attention_options[name] = value;
+  FieldValues& options = config.attention_options;
+  for (const auto& [name, value] : row.options) options[name] = value;
+  const auto& fields = nn::lavo_fields();
+  for (const std::string& name : nn::idle_options(nn::lavo_idle(), fields.values(fields.parse(options))))
+    if (!row.options.contains(name)) options.erase(name);
   return config;
+}
+
+/// The rows for `model`, checked. One whose model is that of an earlier row, as settings can make it, would be trained
+/// twice: it is left out, and that is said.
+std::vector<AblationRow> different_rows(const models::ModelConfig& model) {
+  std::vector<AblationRow> rows;
+  for (const AblationRow& row : ablation_rows(model.width / model.heads)) {
+    const models::ModelConfig config = variant(model, row);
+    models::validate(config);
+    const auto same = std::find_if(rows.begin(), rows.end(),
+                                   [&](const AblationRow& other) { return variant(model, other) == config; });
+    if (same == rows.end())
+      rows.push_back(row);
+    else
+      log_info(str_cat("ablations: '", row.name, "' is left out: with these settings it is '", same->name, "'"));
+  }
+  return rows;
 }
 
 class StepsShown final : public train::TrainObserver {
@@ -118,11 +143,9 @@ Dataset prepare(const Options& options, const CommonOptions& common) {
 }
 
 void run_ablations(const Options& options, const CommonOptions& common) {
-  LONGSPAN_CHECK(!common.dtype, "ablations: --dtype is not a choice here; --set train.autocast=bf16 or none is");
   const RunConfig config = configuration(options);
   if (!options.text.empty()) check_text("ablations", options.text, kLeastOwnText);
-  const auto rows = ablation_rows(config.model.width / config.model.heads);
-  for (const AblationRow& row : rows) models::validate(variant(config.model, row));
+  const auto rows = different_rows(config.model);
   const FolderLock lock(options.out);
   const Dataset dataset = prepare(options, common);
 
@@ -176,8 +199,10 @@ Action set_up_ablations(CLI::App& app, const CommonOptions& common) {
   app.add_option("--seeds", options->seeds, "models trained for each row (default: 1)")->check(CLI::Range(1, 100));
   app.add_option("--blocks", options->blocks, "held-out blocks of 1,024 tokens (default: 16)")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--set", options->settings,
-                 "path.to.field=value of every model, such as model.width=128 or train.length=256 (may be repeated)");
+  app.add_option(
+      "--set", options->settings,
+      "path.to.field=value of every model, such as model.width=128, train.length=256 or train.autocast=none (may be "
+      "repeated; see longspan inspect config)");
   return [options, &common] { run_ablations(*options, common); };
 }
 

@@ -1,5 +1,6 @@
 // longspan demo: three small models on real text, compared far beyond their training length.
 #include <ATen/Parallel.h>
+#include <torch/version.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "demo/metrics.h"
 #include "demo/page.h"
 #include "demo/plan.h"
+#include "environment.h"
 #include "interrupt.h"
 #include "log.h"
 #include "longspan/base/check.h"
@@ -19,7 +21,6 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
 #include "longspan/report/format.h"
-#include "longspan/simd/target.h"
 #include "output.h"
 #include "own_text.h"
 #include "prepare_progress.h"
@@ -66,8 +67,10 @@ void print_tables(const DemoPlan& plan, const DemoResults& results) {
           report::indent(report::to_text(speed_table(plan, results)), 2) + "\n";
   for (const Contender& contender : plan.contenders)
     if (const auto sentence = context_sentence(plan, results, contender); !sentence.empty()) text += sentence + "\n";
-  for (const auto& sentence : {compressor_sentence(plan, results), memory_sentence(plan, results),
-                               local_sentence(plan, results), speed_sentence(plan, results), state_sentence(results)})
+  for (const auto& sentence :
+       {compressor_sentence(plan, results), memory_sentence(plan, results), local_sentence(plan, results),
+        speed_sentence(plan, results), break_even_sentence(results.training_speed, "Forward and backward"),
+        state_sentence(plan, results)})
     if (!sentence.empty()) text += sentence + "\n";
   print_text(text);
 }
@@ -75,8 +78,6 @@ void print_tables(const DemoPlan& plan, const DemoResults& results) {
 void run_demo(Options options, const CommonOptions& common) {
   const double start = now();
   LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
-  LONGSPAN_CHECK(!common.dtype, "demo: --dtype is not a choice here: models are compared in float32, trained with ",
-                 "bfloat16 products where the processor has them");
   const bool own_text = !options.text.empty();
   LONGSPAN_CHECK(own_text ? options.train.empty() && options.held_out.empty()
                           : !options.train.empty() && !options.held_out.empty(),
@@ -84,6 +85,7 @@ void run_demo(Options options, const CommonOptions& common) {
   LONGSPAN_CHECK(own_text || options.held_out.size() == 1, "--held-out: expected one file, got ",
                  options.held_out.size());
   DemoPlan plan = make_demo_plan(options.full, options.steps, options.max_length);
+  plan.out = options.out;
   if (common.seed)
     for (int64_t& seed : plan.seeds) seed += static_cast<int64_t>(*common.seed);
 
@@ -107,18 +109,26 @@ void run_demo(Options options, const CommonOptions& common) {
                           : std::filesystem::path(options.held_out.front()).filename().string();
   results.train_bytes = dataset.info("train").source_bytes;
   results.held_out_bytes = dataset.info("test").source_bytes;
-  results.threads = at::get_num_threads();
-  results.simd = simd::active_target();
+  results.environment = this_environment(at::get_num_threads(), TORCH_VERSION);
+  results.command = common.command;
   results.compressors = compressor_rates(options.held_out.front());
+  DemoClock clock(whole_work(plan));
+  DemoRun run{plan, common, results, clock};
+  std::vector<Trained> first_seed;
   for (const int64_t seed : plan.seeds)
     for (const Contender& contender : plan.contenders) {
-      const std::string folder =
-          options.out + "/models/" + contender.attention + (plan.seeds.size() > 1 ? "-" + std::to_string(seed) : "");
-      const auto model = train_contender(plan, contender, seed, dataset, folder, common, results);
-      evaluate_contender(plan, contender, seed, *model, dataset, common, results);
-      if (contender.attention == "lavo" && results.sample.empty()) draw_sample(*model, dataset, results);
+      const auto model = train_contender(run, contender, seed, dataset, plan.folder_of(contender, seed));
+      evaluate_contender(run, contender, seed, *model, dataset);
+      if (seed != plan.seeds.front()) continue;
+      first_seed.emplace_back(&contender, model);
+      if (contender.attention != "lavo") continue;
+      look_at_memory(run, *model, dataset);
+      draw_sample(run, *model, dataset);
     }
-  measure_speed(plan, common, results);
+  measure_operators(run);
+  measure_streams(run, first_seed, dataset);
+  clock.end();
+  results.stages = clock.stages();
   results.seconds = now() - start;
 
   const Json metrics = demo_metrics(plan, results);

@@ -9,11 +9,11 @@
 #include "command.h"
 #include "evaluation_text.h"
 #include "interrupt.h"
+#include "live_table.h"
 #include "log.h"
 #include "longspan/base/check.h"
 #include "longspan/models/model_files.h"
 #include "longspan/report/format.h"
-#include "longspan/report/table.h"
 #include "longspan/train/evaluate.h"
 #include "output.h"
 #include "progress.h"
@@ -88,7 +88,8 @@ class Evaluation {
         loaded_(models::load_model(options.model)) {
     if (common.dtype == "float64") loaded_.model->to(at::kDouble);
     ablations_ = chosen_ablations(options.ablate, *loaded_.model);
-    text_.emplace(options.data, options.split, *loaded_.tokenizer);
+    text_.emplace("--data", options.data, options.split, *loaded_.tokenizer);
+    table_.emplace(make_table());
   }
 
   void run() {
@@ -99,10 +100,20 @@ class Evaluation {
           log_info(str_cat(ablation.name(), " is left out at length ", length, ": it needs 2 blocks"));
         else
           report(ablation, measure(length, ablation));
-    if (!common_.json) print_text(report::to_text(table_));
   }
 
  private:
+  LiveTable make_table() const {
+    std::vector<report::Column> columns = {
+        {"context", true}, {"bits per byte", true}, {"blocks", true}, {"us/token", true}};
+    if (ablations_.empty()) return {columns, {7, 13, 6, 9}};
+    columns.insert(columns.begin(), {"changed"});
+    columns.push_back({"difference", true});
+    std::size_t longest = 0;
+    for (const Ablation& ablation : ablations_) longest = std::max(longest, ablation.name().size());
+    return {columns, {longest, 7, 13, 6, 9}};
+  }
+
   train::ContextResult measure(int64_t length, const std::optional<Ablation>& ablation) {
     train::EvaluateOptions options = options_.evaluate;
     options.autocast = common_.dtype == "bfloat16";
@@ -110,9 +121,9 @@ class Evaluation {
       options.ablate_part = ablation->part;
       options.ablate_way = ablation->way;
     }
-    train::ContextEvaluation evaluation(*loaded_.model, text_->tokens(),
-                                        *std::max_element(lengths_.begin(), lengths_.end()), options,
-                                        text_->bytes_per_token());
+    train::ContextEvaluation evaluation(
+        *loaded_.model, text_->tokens(), *std::max_element(lengths_.begin(), lengths_.end()), options,
+        [&](int64_t first, int64_t count) { return text_->source_bytes(first, count); });
     const auto limit = limits_.find(length);
     ProgressLine progress(
         str_cat("eval ", report::length_label(length), ablation ? ", " + ablation->name() : std::string()), 0,
@@ -136,18 +147,14 @@ class Evaluation {
                   {"difference", ablation ? Json(difference) : Json()},
                   {"target_offsets", result.block_offsets},
                   {"seconds", result.seconds}});
-    if (table_.columns.empty()) {
-      table_.columns = {{"context", true}, {"bits per byte", true}, {"blocks", true}, {"us/token", true}};
-      if (!ablations_.empty()) table_.columns.insert(table_.columns.begin(), {"changed"});
-      if (!ablations_.empty()) table_.columns.push_back({"difference", true});
-    }
+    if (common_.json) return;
     std::vector<std::string> row = {report::length_label(result.length), report::fixed(result.bits_per_byte, 4),
                                     std::to_string(result.blocks), report::significant(result.us_per_token, 4)};
     if (!ablations_.empty()) {
       row.insert(row.begin(), ablation ? ablation->name() : "nothing");
       row.push_back(ablation ? report::signed_fixed(difference, 4) : "");
     }
-    table_.rows.push_back(std::move(row));
+    print_text(table_->add(row));
   }
 
   const Options& options_;
@@ -158,7 +165,7 @@ class Evaluation {
   std::vector<Ablation> ablations_;
   std::optional<EvaluationText> text_;
   std::map<int64_t, train::ContextResult> plain_;  ///< by length
-  report::Table table_;
+  std::optional<LiveTable> table_;
 };
 
 }  // namespace

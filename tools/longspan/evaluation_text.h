@@ -12,12 +12,15 @@ namespace longspan::tool {
 
 class EvaluationText {
  public:
-  /// `path` is a dataset (its split `split`; "" = test, or valid where nothing was held out) or a file that `tokenizer`
-  /// reads byte by byte. Throws InputError when it is missing or empty, and for a dataset of another tokenizer.
-  EvaluationText(const std::string& path, const std::string& split, const Tokenizer& tokenizer);
+  /// `path`, the value of the flag `flag`, is a dataset (its split `split`; "" = test, or valid where nothing was held
+  /// out) or a file that `tokenizer` reads byte by byte. Throws InputError when it is missing or empty, and for a
+  /// dataset of another tokenizer.
+  EvaluationText(const std::string& flag, const std::string& path, const std::string& split,
+                 const Tokenizer& tokenizer);
 
   const TokenFile& tokens() const { return dataset_ ? dataset_->split(split_) : *file_; }
-  double bytes_per_token() const;
+  /// Of tokens [first, first + count).
+  int64_t source_bytes(int64_t first, int64_t count) const;
 
  private:
   std::optional<Dataset> dataset_;

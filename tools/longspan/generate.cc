@@ -1,87 +1,172 @@
-// longspan generate: text that continues a prompt, shown as it is drawn.
+// longspan generate: text that continues a prompt or an earlier stream, shown as it is drawn.
 #include "longspan/models/generate.h"
+
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
-#include <iterator>
+#include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "command.h"
 #include "interrupt.h"
 #include "longspan/base/check.h"
-#include "longspan/io/mapped_file.h"
 #include "longspan/models/model_files.h"
-#include "longspan/text/decoder.h"
-#include "longspan/text/tokenizer.h"
+#include "longspan/models/stream_reader.h"
 #include "output.h"
+#include "stream/byte_input.h"
+#include "stream/late_progress.h"
+#include "stream/session_flags.h"
+#include "stream/shown_text.h"
+#include "stream/token_feed.h"
 #include "timing.h"
-#include "utf8.h"
 
 namespace longspan::tool {
 
 namespace {
 
+constexpr double kNotScored = std::numeric_limits<double>::quiet_NaN();
+
 struct Options {
-  std::string model, prompt, prompt_file;
+  std::string model, prompt_file;
+  std::optional<std::string> prompt;
+  std::vector<std::string> stops;
   std::map<std::string, std::string> fields;  ///< of GenerateOptions, those given
+  SessionFlags state;
 };
 
-std::string read_prompt(const Options& options) {
-  if (options.prompt_file.empty()) return options.prompt;
-  if (options.prompt_file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  const MappedFile file(options.prompt_file);
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+/// File with the prompt, "-" for stdin, none where it stands on the command line or there is nothing to read.
+std::optional<std::string> prompt_path(const Options& options) {
+  if (options.prompt) return std::nullopt;
+  if (!options.prompt_file.empty()) return options.prompt_file;
+  return stdin_is_piped() ? std::optional<std::string>("-") : std::nullopt;
 }
 
-void generate(const Options& options, const CommonOptions& common) {
-  LONGSPAN_CHECK(common.dtype != "bfloat16", "generate: --dtype bfloat16 is not supported; use float32 or float64");
-  models::GenerateOptions draw;
-  if (common.seed) draw.seed = static_cast<int64_t>(*common.seed);
-  FieldValues values;
-  for (const auto& [name, text] : options.fields) values[name] = text;
-  models::generate_fields().apply(draw, values);
-  const std::string prompt = read_prompt(options);
-  LONGSPAN_CHECK(!prompt.empty(), "generate: the prompt is empty; give --prompt TEXT or --prompt-file FILE");
-
-  models::LoadedModel loaded = models::load_model(options.model);
-  if (common.dtype == "float64") loaded.model->to(at::kDouble);
-  const auto encoded = loaded.tokenizer->encode(prompt);
-  const std::vector<int64_t> tokens(encoded.begin(), encoded.end());
-
-  TokenDecoder decoder(*loaded.tokenizer);
-  for (const uint32_t token : encoded) decoder.push(token);
-  std::string text, pending;
-  const double start = now();
-  const auto drawn = models::generate(*loaded.model, tokens, draw, [&](int64_t token) {
-    pending += decoder.push(static_cast<uint32_t>(token));
-    const std::size_t whole = whole_characters(pending);
-    if (!common.json) print_text(pending.substr(0, whole));
-    text += pending.substr(0, whole);
-    pending.erase(0, whole);
-    return !interrupt_requested();
-  });
-  text += pending;
-  if (common.json) {
-    print_json({{"prompt_tokens", tokens.size()},
-                {"tokens", drawn.size()},
-                {"text", text},
-                {"tokens_per_second", static_cast<double>(drawn.size()) / (now() - start)}});
-  } else {
-    print_text(pending + "\n");
+class Generation {
+ public:
+  Generation(const Options& options, const CommonOptions& common)
+      : options_(options), common_(common), draw_(read_fields(options)), shown_(options.stops) {
+    LONGSPAN_CHECK(common.dtype != "bfloat16", "generate: --dtype bfloat16 is not supported; use float32 or float64");
+    if (const auto path = prompt_path(options)) input_.emplace(*path);
+    LONGSPAN_CHECK(input_ || (options.prompt && !options.prompt->empty()) || !options.state.load.empty(), kNoPrompt);
+    options.state.check();
+    loaded_ = models::load_model(options.model);
+    if (common.dtype == "float64") loaded_.model->to(at::kDouble);
+    text_ = options.state.begin(*loaded_.model);
+    if (common.seed) draw_.seed = static_cast<int64_t>(*common.seed);
+    if (!common.seed && text_.session.seed) draw_.seed = *text_.session.seed;
   }
-  stop_if_interrupted();
-}
+
+  void run() {
+    read_prompt();
+    if (!interrupt_requested()) {
+      LONGSPAN_CHECK(text_.session.tokens() > 0, kNoPrompt);
+      draw();
+    }
+    // What could be the beginning of a character or of a stop string is shown by the next session, where there is one.
+    text_.session.held = options_.state.saves() ? shown_.held() : "";
+    if (!options_.state.saves()) show(shown_.release());
+    if (!common_.json && (!options_.state.saves() || isatty(STDOUT_FILENO) == 1)) print_text("\n");
+    options_.state.finish(*loaded_.model, text_);
+    if (common_.json) print_summary();
+    stop_if_interrupted();
+  }
+
+ private:
+  static constexpr const char* kNoPrompt =
+      "generate: the prompt is empty; give --prompt TEXT, --prompt-file FILE (- for stdin), a pipe, or --load-state "
+      "FILE";
+
+  static models::GenerateOptions read_fields(const Options& options) {
+    FieldValues values;
+    for (const auto& [name, text] : options.fields) values[name] = text;
+    return models::generate_fields().parse(values);
+  }
+
+  void read_prompt() {
+    models::StreamReader reader(*loaded_.model, text_.session, models::StreamReader::Scores::off);
+    TokenFeed feed(*loaded_.tokenizer, text_.session.text);
+    const auto accept = [&](const FedTokens& fed) {
+      for (const std::string& bytes : fed.bytes) text_.ledger.add(bytes, kNotScored);
+      reader.read(fed.tokens);
+      prompt_tokens_ += static_cast<int64_t>(fed.tokens.size());
+    };
+    if (options_.prompt) accept(feed.push(*options_.prompt));
+    if (input_) {
+      LateProgress progress("prompt", input_->left(), common_.quiet);
+      std::array<char, 4096> buffer;
+      int64_t done = 0;
+      while (const std::size_t got = input_->read(buffer.data(), buffer.size())) {
+        accept(feed.push({buffer.data(), got}));
+        progress.update(done += static_cast<int64_t>(got), "bytes");
+      }
+      progress.finish();
+    }
+    accept(feed.finish());
+  }
+
+  void draw() {
+    show(shown_.push(text_.session.held));
+    if (prompt_tokens_ > 0) show(shown_.release());  // what came between cannot complete it
+    const double start = now();
+    models::generate(*loaded_.model, text_.session, draw_, [&](int64_t token) {
+      ++drawn_;
+      const uint32_t one[] = {static_cast<uint32_t>(token)};
+      const std::string bytes = loaded_.tokenizer->decode(one);
+      text_.ledger.add(bytes, kNotScored);
+      show(shown_.push(bytes));
+      return !shown_.stopped() && !interrupt_requested();
+    });
+    seconds_ = now() - start;
+  }
+
+  void show(const std::string& text) {
+    if (text.empty()) return;
+    if (common_.json)
+      all_ += text;
+    else
+      print_text(text);
+  }
+
+  void print_summary() const {
+    const std::string ended = shown_.stopped() ? "stop" : interrupt_requested() ? "interrupted" : "tokens";
+    print_json({{"prompt_tokens", prompt_tokens_},
+                {"tokens", drawn_},
+                {"text", all_},
+                {"tokens_per_second", seconds_ > 0 ? static_cast<double>(drawn_) / seconds_ : 0},
+                {"ended", ended},
+                {"stop", shown_.stopped() ? Json(shown_.stop()) : Json()},
+                {"seed", draw_.seed},
+                {"stream_tokens", text_.session.tokens()},
+                {"state_bytes", text_.session.state.bytes()}});
+  }
+
+  const Options& options_;
+  const CommonOptions& common_;
+  models::GenerateOptions draw_;
+  ShownText shown_;
+  std::optional<ByteInput> input_;
+  models::LoadedModel loaded_;
+  TextSession text_;
+  int64_t prompt_tokens_ = 0, drawn_ = 0;
+  double seconds_ = 0;
+  std::string all_;  ///< what was shown, for JSON
+};
 
 }  // namespace
 
 Action set_up_generate(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "folder of the model")->required();
-  auto* prompt = app.add_option("--prompt", options->prompt, "text to continue");
+  auto* prompt = app.add_option("--prompt", options->prompt, "text to continue (default: stdin where it is a pipe)");
   app.add_option("--prompt-file", options->prompt_file, "file with the text to continue, - for stdin")
       ->excludes(prompt);
+  app.add_option("--stop", options->stops, "end before this text appears (may be repeated)");
+  options->state.add_to(app);
   for (const FieldInfo& field : models::generate_fields().infos()) {
     if (field.name == "seed") continue;  // a common flag
     std::string flag = "--" + field.name;
@@ -90,7 +175,7 @@ Action set_up_generate(CLI::App& app, const CommonOptions& common) {
         flag, [options, name = field.name](const std::string& text) { options->fields[name] = text; },
         field.help + " (default: " + to_string(field.default_value) + ")");
   }
-  return [options, &common] { generate(*options, common); };
+  return [options, &common] { Generation(*options, common).run(); };
 }
 
 }  // namespace longspan::tool

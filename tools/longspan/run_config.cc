@@ -26,12 +26,15 @@ void merge(RunConfig& config, const Json& json, const std::string& origin) {
 
 RunConfig read_run_config(const RunConfigSources& sources) {
   RunConfig config;
-  if (!sources.base.is_null()) merge(config, sources.base, "--resume");
+  if (sources.vocabulary > 0) config.model.vocabulary = sources.vocabulary;
+  if (!sources.base.is_null()) merge(config, sources.base, "base");
   if (!sources.file.empty()) merge(config, load_json(sources.file), sources.file);
   if (!sources.attention.empty()) merge(config, Json{{"model", {{"attention", sources.attention}}}}, "--attention");
   Json settings = Json::object();
   for (const std::string& setting : sources.settings) apply_setting(settings, setting);
   merge(config, settings, "--set");
+  if (!sources.model_flags.empty()) models::merge_json(config.model, to_json(sources.model_flags));
+  if (!sources.train_flags.empty()) train::merge_json(config.train, to_json(sources.train_flags));
   return config;
 }
 

@@ -18,10 +18,12 @@ struct RunConfig {
 
 /// What a command line says about it, from weakest to strongest.
 struct RunConfigSources {
-  Json base;                          ///< configuration of a run that is resumed, or null
-  std::string file;                   ///< --config, or ""
-  std::string attention;              ///< --attention, or ""
-  std::vector<std::string> settings;  ///< --set path.to.field=value
+  int64_t vocabulary = 0;                ///< of the data, 0 = as the model has it
+  Json base;                             ///< configuration of a run that is resumed or a model begun from, or null
+  std::string file;                      ///< --config, or ""
+  std::string attention;                 ///< --attention, or ""
+  std::vector<std::string> settings;     ///< --set path.to.field=value
+  FieldValues model_flags, train_flags;  ///< --width 64, --steps 300, ...
 };
 
 /// Throws InputError for an unknown field, with the nearest known name, and for values out of range.

@@ -14,6 +14,15 @@ std::pair<std::string, std::string> split_assignment(const std::string& assignme
   return {assignment.substr(0, at), assignment.substr(at + 1)};
 }
 
+/// JSON holds UTF-8 alone: bytes that are none would be found when the configuration is saved, which is too late.
+void check_utf8(const std::string& assignment) {
+  try {
+    Json(assignment).dump();
+  } catch (const Json::type_error&) {
+    throw InputError(str_cat("--set: '", assignment, "' is not valid UTF-8"));
+  }
+}
+
 /// Numbers stay text, which the table of the field converts: an error then shows what was written.
 Json value_of(const std::string& path, const std::string& text) {
   if (!Json::accept(text)) return text;
@@ -33,6 +42,7 @@ FieldValues parse_settings(const std::vector<std::string>& assignments) {
 }
 
 void apply_setting(Json& config, const std::string& assignment) {
+  check_utf8(assignment);
   const auto [path, text] = split_assignment(assignment);
   Json value = value_of(path, text);
   Json* at = &config;

@@ -17,7 +17,7 @@ FieldValues parse_settings(const std::vector<std::string>& assignments);
 /// Sets config["a"]["b"]["c"] = value for "a.b.c=value", whatever an earlier setting put there; the value is JSON where
 /// it parses as such (true, null, {"r": 8}), else text, as are numbers, for the option table to convert. Objects on the
 /// way are made if missing: whether a name exists is for the reader of the configuration to say. Throws InputError for
-/// a malformed path, and for JSON in which a key stands twice or that nests too deeply.
+/// a malformed path, for text that is not UTF-8, and for JSON in which a key stands twice or that nests too deeply.
 void apply_setting(Json& config, const std::string& assignment);
 
 /// "1024,65536" -> {1024, 65536}. Throws InputError naming `flag` for what is not a list of positive integers.

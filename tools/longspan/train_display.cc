@@ -6,6 +6,7 @@
 #include "interrupt.h"
 #include "longspan/base/check.h"
 #include "longspan/report/format.h"
+#include "longspan/train/history.h"
 #include "output.h"
 
 namespace longspan::tool {
@@ -22,27 +23,19 @@ void TrainDisplay::on_step(const train::StepResult& step) {
   seconds_ += step.seconds;
   ++steps_;
   smooth_loss_ = steps_ == 1 ? step.loss : 0.9 * smooth_loss_ + 0.1 * step.loss;
-  if (options_.json)
-    print_json({{"event", "step"},
-                {"step", step.step},
-                {"loss", step.loss},
-                {"bits_per_byte", bits_per_byte(step.loss)},
-                {"lr", step.learning_rate},
-                {"grad_norm", step.grad_norm},
-                {"tokens", step.tokens},
-                {"tokens_per_second", static_cast<double>(step.tokens) / step.seconds}});
-  line_.update(step.step, str_cat(report::fixed(bits_per_byte(smooth_loss_), 3), " bits per byte, ",
-                                  report::grouped(std::llround(static_cast<double>(tokens_) / seconds_)), " tokens/s"));
+  if (options_.json) print_json(train::to_json(step, options_.bytes_per_token));
+  std::string detail = str_cat(report::fixed(bits_per_byte(smooth_loss_), 3), " bits per byte, ",
+                               report::grouped(std::llround(static_cast<double>(tokens_) / seconds_)), " tokens/s");
+  if (options_.remark)
+    if (const auto remark = options_.remark(static_cast<double>(step.step) / static_cast<double>(options_.steps));
+        !remark.empty())
+      detail += ", " + remark;
+  line_.update(step.step, detail);
 }
 
 void TrainDisplay::on_validation(const train::ValidationResult& result) {
   validation_ = result;
-  if (options_.json)
-    print_json({{"event", "validation"},
-                {"step", result.step},
-                {"loss", result.loss},
-                {"bits_per_byte", bits_per_byte(result.loss)},
-                {"tokens", result.tokens}});
+  if (options_.json) print_json(train::to_json(result, options_.bytes_per_token));
 }
 
 std::string TrainDisplay::summary(const std::string& folder, int64_t parameters) const {

@@ -1,6 +1,7 @@
 // What a person or a script sees of a training run: a progress line on stderr, JSON Lines on stdout.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -16,7 +17,8 @@ class TrainDisplay final : public train::TrainObserver {
     int64_t steps = 0;
     double bytes_per_token = 1;
     bool json = false, quiet = false;
-    std::string title;  ///< of the progress line
+    std::string title;                                     ///< of the progress line
+    std::function<std::string(double share)> remark = {};  ///< what the line says besides when so much is done
   };
   explicit TrainDisplay(Options options);
 

@@ -30,17 +30,46 @@ Json training_metrics(const DemoPlan& plan, const DemoResults& results) {
   return out;
 }
 
-Json speeds(const std::vector<SpeedResult>& results) {
+/// {attention: {length: value}}.
+Json by_length(const Costs& costs) {
   Json out = Json::object();
-  for (const SpeedResult& s : results) out[s.attention][std::to_string(s.length)] = s.us_per_token;
+  for (const CostResult& c : costs) out[c.attention][std::to_string(c.length)] = c.value;
+  return out;
+}
+
+/// {attention: length}, null where softmax stays cheaper, and the shortest measured length where it never was.
+Json break_evens(const DemoPlan& plan, const Costs& costs) {
+  Json out = Json::object();
+  for (const Contender& contender : plan.contenders) {
+    if (contender.attention == "softmax") continue;
+    const auto even = break_even(costs, contender.attention);
+    if (!even) continue;
+    Json& length = out[contender.attention];
+    if (even->kind == BreakEven::Kind::at) length = even->length;
+    if (even->kind == BreakEven::Kind::always) length = even->above;
+  }
+  return out;
+}
+
+/// {attention: {seed: {tokens, mean, deviation}}}, arrays over the bins.
+Json curves(const DemoResults& results) {
+  Json out = Json::object();
+  for (const TrainingResult& t : results.trainings) {
+    Json curve = {{"tokens", Json::array()}, {"mean", Json::array()}, {"deviation", Json::array()}};
+    for (const auto& bin : t.curve.bins()) {
+      curve["tokens"].push_back(bin.x);
+      curve["mean"].push_back(bin.mean);
+      curve["deviation"].push_back(bin.deviation());
+    }
+    out[t.attention][std::to_string(t.seed)] = std::move(curve);
+  }
   return out;
 }
 
 }  // namespace
 
 Json demo_metrics(const DemoPlan& plan, const DemoResults& results) {
-  Json bits = Json::object(), blocks = Json::object(), range = Json::object(), speedup = Json::object(),
-       state = Json::object();
+  Json bits = Json::object(), blocks = Json::object(), range = Json::object(), speedup = Json::object();
   for (const Contender& contender : plan.contenders) {
     const std::string& name = contender.attention;
     for (const int64_t length : plan.lengths)
@@ -52,9 +81,6 @@ Json demo_metrics(const DemoPlan& plan, const DemoResults& results) {
     for (const int64_t length : plan.training_speed_lengths)
       if (const auto ratio = training_speedup(results, name, length); ratio && name != "softmax")
         speedup[name][std::to_string(length)] = *ratio;
-    for (const auto& [length, bytes] :
-         results.state_bytes.contains(name) ? results.state_bytes.at(name) : std::map<int64_t, double>())
-      state[name][std::to_string(length)] = bytes;
   }
   Json memory = Json::object();
   for (const AblationResult& a : results.ablations)
@@ -68,13 +94,24 @@ Json demo_metrics(const DemoPlan& plan, const DemoResults& results) {
   out["bits_per_byte_range"] = range;
   out["memory_effect"] = memory;
   out["compressors"] = results.compressors;
-  out["us_per_token_forward_backward"] = speeds(results.training_speed);
-  out["us_per_token_forward"] = speeds(results.forward_speed);
-  out["state_bytes"] = state;
+  out["us_per_token_forward_backward"] = by_length(results.training_speed);
+  out["us_per_token_forward"] = by_length(results.forward_speed);
+  out["us_per_token_streaming"] = by_length(results.stream_speed);
+  out["bytes_per_token_forward_backward"] = by_length(results.training_memory);
+  out["state_bytes"] = by_length(results.state_bytes);
+  out["break_even"] = {{"time_forward_backward", break_evens(plan, results.training_speed)},
+                       {"memory_forward_backward", break_evens(plan, results.training_memory)},
+                       {"time_streaming", break_evens(plan, results.stream_speed)},
+                       {"state", break_evens(plan, results.state_bytes)}};
+  out["training_curves"] = curves(results);
   out["held_out"] = {{"name", results.text}, {"bytes", results.held_out_bytes}};
   out["train_bytes"] = results.train_bytes;
   out["full"] = plan.full;
-  out["machine"] = {{"threads", results.threads}, {"simd", results.simd}, {"matmul_gflops", results.matmul_gflops}};
+  out["machine"] = to_json(results.environment);
+  out["machine"]["matmul_gflops"] = results.matmul_gflops;
+  out["command"] = shell_line(results.command);
+  out["stage_seconds"] = Json::object();
+  for (const auto& [stage, seconds] : results.stages) out["stage_seconds"][stage] = seconds;
   out["seconds"] = results.seconds;
   return out;
 }

@@ -12,6 +12,10 @@ namespace longspan::tool {
 ///   training: {attention: {tokens, tokens_per_second, seconds, parameters, ...}}
 ///   speedup_forward_backward: {attention: {n: time(softmax) / time(attention)}}
 ///   memory_effect: {way: {length: change of LAVO's bits per byte}}
+///   us_per_token_forward_backward, us_per_token_forward (operators), us_per_token_streaming (trained models, one token
+///   after so many), bytes_per_token_forward_backward (peak), state_bytes: {attention: {n: value}}
+///   break_even: {cost: {attention: length from which on it costs no more than softmax, null: never}}
+///   training_curves: {attention: {seed: {tokens, mean, deviation}}}
 Json demo_metrics(const DemoPlan& plan, const DemoResults& results);
 
 }  // namespace longspan::tool

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "longspan/report/html.h"
 #include "longspan/report/table.h"
@@ -25,7 +27,16 @@ std::string context_sentence(const DemoPlan& plan, const DemoResults& results, c
 std::string memory_sentence(const DemoPlan& plan, const DemoResults& results);
 std::string local_sentence(const DemoPlan& plan, const DemoResults& results);
 std::string speed_sentence(const DemoPlan& plan, const DemoResults& results);
-std::string state_sentence(const DemoResults& results);
+std::string state_sentence(const DemoPlan& plan, const DemoResults& results);
+/// From which length on LAVO costs no more than softmax; `what` begins it.
+std::string break_even_sentence(const Costs& costs, const std::string& what);
+/// "about 1,234".
+std::string even_length(const BreakEven& even);
+/// What matters most, for the top of the page.
+std::string lead_sentence(const DemoPlan& plan, const DemoResults& results);
+
+/// What is measured again by which command.
+std::vector<std::pair<std::string, std::string>> repeating_commands(const DemoPlan& plan, const DemoResults& results);
 
 report::HtmlPage demo_page(const DemoPlan& plan, const DemoResults& results);
 

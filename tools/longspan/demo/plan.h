@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "longspan/base/check.h"
 #include "longspan/models/config.h"
 #include "longspan/train/options.h"
 
@@ -21,6 +22,7 @@ struct Contender {
 };
 
 struct DemoPlan {
+  std::string out;  ///< folder of the results
   bool full = false;
   train::TrainOptions train;          ///< of every contender, learning rate apart
   std::vector<Contender> contenders;  ///< the first one, lavo, is what the others are matched to
@@ -35,7 +37,17 @@ struct DemoPlan {
   int64_t speed_heads = 8, speed_head_dim = 64, speed_window = 64;  ///< r = w = speed_window
   std::vector<int64_t> training_speed_lengths;  ///< forward + backward, every attention against softmax
   std::vector<int64_t> forward_speed_lengths;
-  int64_t softmax_speed_limit = 0;  ///< longest forward pass measured for softmax; beyond it is extrapolated
+  int64_t softmax_speed_limit = 0;      ///< longest forward pass measured for softmax; beyond it is extrapolated
+  int64_t least_memory_length = 1024;   ///< shorter passes take too few pages to be measured
+  std::vector<int64_t> stream_lengths;  ///< tokens behind which one more is timed in the trained models
+  int64_t softmax_stream_limit = 0;     ///< longest stream that softmax reads
+  int64_t page = 1536;                  ///< tokens of the held-out text whose reading is drawn
+
+  /// Where a trained model lies.
+  std::string folder_of(const Contender& contender, int64_t seed) const {
+    const std::string folder = str_cat(out, "/models/", contender.attention);
+    return seeds.size() > 1 ? str_cat(folder, "-", seed) : folder;
+  }
 };
 
 /// `steps` and `longest` restrict it (0: as planned): fewer steps, no length beyond `longest`.

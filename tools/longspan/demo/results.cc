@@ -56,25 +56,26 @@ std::optional<double> quality_on_blocks_of(const DemoResults& results, const Mea
   return sum / count;
 }
 
-const SpeedResult* find_speed(const std::vector<SpeedResult>& speeds, const std::string& attention, int64_t length) {
-  const auto found = std::find_if(speeds.begin(), speeds.end(),
-                                  [&](const SpeedResult& s) { return s.attention == attention && s.length == length; });
-  return found == speeds.end() ? nullptr : &*found;
+std::optional<double> cost_at(const Costs& costs, const std::string& attention, int64_t length) {
+  const auto found = std::find_if(costs.begin(), costs.end(),
+                                  [&](const CostResult& c) { return c.attention == attention && c.length == length; });
+  if (found == costs.end()) return std::nullopt;
+  return found->value;
 }
 
 std::optional<double> training_speedup(const DemoResults& results, const std::string& attention, int64_t length) {
-  const SpeedResult* own = find_speed(results.training_speed, attention, length);
-  const SpeedResult* softmax = find_speed(results.training_speed, "softmax", length);
+  const auto own = cost_at(results.training_speed, attention, length);
+  const auto softmax = cost_at(results.training_speed, "softmax", length);
   if (!own || !softmax) return std::nullopt;
-  return softmax->us_per_token / own->us_per_token;
+  return *softmax / *own;
 }
 
-std::optional<double> growth(const std::vector<SpeedResult>& speeds, const std::string& attention, int64_t from) {
+std::optional<double> growth(const Costs& costs, const std::string& attention, int64_t from) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (const SpeedResult& s : speeds) {
-    if (s.attention != attention || s.length < from) continue;
-    const double log_n = std::log(static_cast<double>(s.length));
-    const double log_time = std::log(s.us_per_token) + log_n;
+  for (const CostResult& c : costs) {
+    if (c.attention != attention || c.length < from) continue;
+    const double log_n = std::log(static_cast<double>(c.length));
+    const double log_time = std::log(c.value) + log_n;
     n += 1;
     x += log_n;
     y += log_time;
@@ -85,23 +86,40 @@ std::optional<double> growth(const std::vector<SpeedResult>& speeds, const std::
   return (n * xy - x * y) / (n * xx - x * x);
 }
 
-std::vector<std::pair<double, double>> extrapolated_softmax(const DemoResults& results) {
-  std::vector<const SpeedResult*> measured;
+report::Points extrapolated_softmax(const Costs& costs) {
+  std::vector<const CostResult*> measured;
   std::set<int64_t> lengths;
-  for (const SpeedResult& s : results.forward_speed) {
-    lengths.insert(s.length);
-    if (s.attention == "softmax") measured.push_back(&s);
+  for (const CostResult& c : costs) {
+    lengths.insert(c.length);
+    if (c.attention == "softmax") measured.push_back(&c);
   }
   if (measured.size() < 2) return {};
   std::sort(measured.begin(), measured.end(), [](const auto* a, const auto* b) { return a->length < b->length; });
-  const SpeedResult &low = *measured[measured.size() - 2], &high = *measured.back();
-  const double slope = (high.us_per_token - low.us_per_token) / static_cast<double>(high.length - low.length);
-  std::vector<std::pair<double, double>> out;
+  const CostResult &low = *measured[measured.size() - 2], &high = *measured.back();
+  const double slope = (high.value - low.value) / static_cast<double>(high.length - low.length);
+  report::Points out;
   for (const int64_t length : lengths)
     if (length > high.length)
-      out.emplace_back(static_cast<double>(length),
-                       high.us_per_token + slope * static_cast<double>(length - high.length));
+      out.emplace_back(static_cast<double>(length), high.value + slope * static_cast<double>(length - high.length));
   return out;
+}
+
+std::optional<BreakEven> break_even(const Costs& costs, const std::string& attention) {
+  std::map<int64_t, double> excess;  // log of the ratio: above zero where softmax is cheaper
+  for (const CostResult& c : costs)
+    if (const auto softmax = cost_at(costs, "softmax", c.length);
+        c.attention == attention && softmax && *softmax > 0 && c.value > 0)
+      excess[c.length] = std::log(c.value / *softmax);
+  if (excess.empty()) return std::nullopt;
+  const auto [longest, at_longest] = *excess.rbegin();
+  if (at_longest > 0) return BreakEven{BreakEven::Kind::never, 0, longest, longest};
+  auto after = std::prev(excess.end());
+  while (after != excess.begin() && std::prev(after)->second <= 0) --after;
+  if (after == excess.begin()) return BreakEven{BreakEven::Kind::always, 0, after->first, after->first};
+  const auto before = std::prev(after);
+  const double share = before->second / (before->second - after->second);
+  const double low = std::log(static_cast<double>(before->first)), high = std::log(static_cast<double>(after->first));
+  return BreakEven{BreakEven::Kind::at, std::exp(low + share * (high - low)), before->first, after->first};
 }
 
 }  // namespace longspan::tool

@@ -8,6 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "longspan/report/binned.h"
+#include "tools/longspan/environment.h"
+#include "tools/longspan/inspect/lavo_view.h"
+
 namespace longspan::tool {
 
 /// One model, trained with one seed.
@@ -15,8 +19,7 @@ struct TrainingResult {
   std::string attention;
   int64_t seed = 0, tokens = 0, parameters = 0;
   double seconds = 0, learning_rate = 0;
-  std::vector<std::pair<double, double>>
-      curve;  ///< tokens seen, bits per byte of training windows (mean over some steps)
+  report::Binned curve{64};  ///< bits per byte of training windows, by tokens seen
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 
@@ -35,11 +38,18 @@ struct AblationResult {
   double bits_per_byte = 0;
 };
 
-/// Time of an operator at one length.
-struct SpeedResult {
+/// What an attention costs at one length: microseconds per token, bytes per token, or bytes.
+struct CostResult {
   std::string attention;
   int64_t length = 0;
-  double us_per_token = 0;
+  double value = 0;
+};
+using Costs = std::vector<CostResult>;
+
+/// What the trained LAVO does with a page of the held-out text.
+struct MemoryLook {
+  std::vector<LayerView> layers;
+  std::vector<std::string> labels;  ///< a character for each position, "" within one
 };
 
 struct DemoResults {
@@ -50,14 +60,17 @@ struct DemoResults {
   std::vector<TrainingResult> trainings;
   std::vector<QualityResult> qualities;
   std::vector<AblationResult> ablations;
-  std::vector<SpeedResult> training_speed;  ///< forward + backward
-  std::vector<SpeedResult> forward_speed;
-  std::map<std::string, std::map<int64_t, double>>
-      state_bytes;  ///< of one stream in the trained model, all layers, by attention and length
+  Costs training_speed;   ///< operator, forward + backward, microseconds per token
+  Costs forward_speed;    ///< operator, forward
+  Costs training_memory;  ///< operator, forward + backward: peak bytes per token; empty where the system does not say
+  Costs stream_speed;     ///< trained model, one more token after so many: microseconds
+  Costs state_bytes;      ///< of one stream in the trained model after so many tokens, all layers
+  MemoryLook look;
   std::string sample_prompt, sample;
-  int threads = 0;
-  std::string simd;
+  Environment environment;
+  std::vector<std::string> command;
   double matmul_gflops = 0, seconds = 0;
+  std::vector<std::pair<std::string, double>> stages;  ///< what took how many seconds, in order
 };
 
 /// Mean over seeds, with the extremes and on how many blocks.
@@ -77,13 +90,27 @@ struct Measured {
 /// Mean bits per byte of `what` over just the target blocks that `other` was measured on.
 std::optional<double> quality_on_blocks_of(const DemoResults& results, const Measured& what, const Measured& other);
 
-const SpeedResult* find_speed(const std::vector<SpeedResult>& speeds, const std::string& attention, int64_t length);
+/// The cost of an attention at a length, if it was measured.
+std::optional<double> cost_at(const Costs& costs, const std::string& attention, int64_t length);
 /// time(softmax) / time(attention), both from the same rounds.
 std::optional<double> training_speedup(const DemoResults& results, const std::string& attention, int64_t length);
 /// Least-squares slope of log(time of n tokens) against log n, over lengths of at least `from`: 1 = linear.
-std::optional<double> growth(const std::vector<SpeedResult>& speeds, const std::string& attention, int64_t from);
-/// Time per token of softmax continued by a + b n, fitted to its two longest measured lengths; empty where everything
-/// was measured.
-std::vector<std::pair<double, double>> extrapolated_softmax(const DemoResults& results);
+std::optional<double> growth(const Costs& costs, const std::string& attention, int64_t from);
+/// The cost of softmax continued by a + b n to the lengths at which others were measured, fitted to its two longest;
+/// empty where everything was measured.
+report::Points extrapolated_softmax(const Costs& costs);
+
+/// From which length on an attention costs no more than softmax, over the lengths at which both were measured.
+struct BreakEven {
+  enum class Kind {
+    always,  ///< from the shortest length on
+    at,      ///< from `length` on
+    never    ///< not at the longest length
+  };
+  Kind kind = Kind::never;
+  double length = 0;             ///< where both cost the same, on a straight line in log cost against log length
+  int64_t below = 0, above = 0;  ///< the measured lengths to either side; always, never: both the one that decides
+};
+std::optional<BreakEven> break_even(const Costs& costs, const std::string& attention);
 
 }  // namespace longspan::tool

@@ -145,6 +145,16 @@ report::Table lavo_table(const std::vector<LayerView>& layers) {
   return table;
 }
 
+std::string lavo_legend() {
+  return "|B B' - g^2 I|      largest departure of the slots' directions from orthogonality (g: basis_gain)\n"
+         "entropy of reading  of the reading weights, in bits, mean over the positions, of log2 R where all R slots "
+         "are "
+         "read alike\n"
+         "most read slot      its number and its mean weight, as a multiple of 1 / R\n"
+         "strongest           largest reading weight of any slot at any position, as a multiple of 1 / R\n"
+         "own local weight    mean weight of a position's own token in its local window\n";
+}
+
 Json to_json(const LayerView& layer, int64_t number) {
   Json json = {{"layer", number},
                {"heads", layer.heads},

@@ -32,6 +32,8 @@ std::vector<double> mean_local(const LayerView& layer, int64_t head);
 
 /// A line for each layer and head.
 report::Table lavo_table(const std::vector<LayerView>& layers);
+/// What its columns say, a line for each.
+std::string lavo_legend();
 
 /// All of it; layers are numbered from 0.
 Json to_json(const LayerView& layer, int64_t number);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace longspan::models {
+namespace longspan {
 
 /// A running 128-bit fingerprint of bytes, against mix-ups and damage (not against forgery). Two lanes of 64 bits, each
 /// multiplied and folded once per 8 bytes, closed with the length.
@@ -23,4 +23,4 @@ class Fingerprint {
   uint64_t b_ = 0xc2b2ae3d27d4eb4fu;
 };
 
-}  // namespace longspan::models
+}  // namespace longspan

@@ -1,8 +1,8 @@
-#include "longspan/models/identity.h"
+#include "longspan/io/fingerprint.h"
 
 #include <cstring>
 
-namespace longspan::models {
+namespace longspan {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::string Fingerprint::hex() const {
   return out;
 }
 
-}  // namespace longspan::models
+}  // namespace longspan

@@ -1,0 +1,116 @@
+#include "longspan/patterns/build.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "longspan/base/check.h"
+#include "longspan/patterns/rest.h"
+#include "longspan/patterns/structure.h"
+
+namespace longspan::patterns {
+
+namespace {
+
+constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max();
+
+double memory_of_machine() {
+  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+}
+
+/// The length that the generators see.
+int64_t generator_length(const PatternOptions& options, int64_t n) {
+  return options.fit == Fit::cut ? options.max_len : padded_length(options, n);
+}
+
+/// Pairs that the rest can have at most.
+double most_single_pairs(const PatternOptions& options, double n, int64_t edges) {
+  double pairs = static_cast<double>(edges);
+  const auto add = [&](Generator generator, double count) {
+    if (uses(options, generator)) pairs += std::min(count, n * n);
+  };
+  add(Generator::random, n * static_cast<double>(options.r));
+  add(Generator::uniform, n * static_cast<double>(options.uniform_r));
+  add(Generator::strided, n * n / (2 * static_cast<double>(options.l)));
+  add(Generator::bigbird, n * static_cast<double>(options.bigbird_r) * static_cast<double>(options.b));
+  return std::min(pairs, n * n);
+}
+
+void check_inputs(const PatternOptions& options, int64_t n, const PatternInputs& inputs) {
+  LONGSPAN_CHECK(n >= 0, "pattern: n must be at least 0, got ", n);
+  const int64_t most = kMostTokens - (options.pad_to_window ? options.w : 0);
+  LONGSPAN_CHECK(n <= most, "pattern: n must be at most ", most, ", got ", n);
+  const int64_t size = padded_length(options, n), length = generator_length(options, n);
+  LONGSPAN_CHECK(size <= length, "pattern: fit=cut has max_len = ", options.max_len, ", too short for ", size,
+                 " tokens");
+  LONGSPAN_CHECK(!uses(options, Generator::edges) || inputs.edges, "pattern: ", options.pattern, " needs edges");
+  LONGSPAN_CHECK(uses(options, Generator::edges) || !inputs.edges, "pattern: edges are given, but ", options.pattern,
+                 " has no generator edges");
+  if (inputs.edges) {
+    LONGSPAN_CHECK(inputs.edges->n <= length, "pattern: edges for ", inputs.edges->n, " tokens in a pattern of ",
+                   length);
+  }
+  if (inputs.global_tokens) {
+    LONGSPAN_CHECK(uses(options, Generator::global) || uses(options, Generator::longformer),
+                   "pattern: global tokens are given, but ", options.pattern, " has none");
+    for (const int64_t token : *inputs.global_tokens)
+      LONGSPAN_CHECK(token >= 0 && token < n, "pattern: global token ", token, " is outside the ", n, " tokens");
+  }
+  const double needed = bytes_to_build(options, n, inputs.edges ? static_cast<int64_t>(inputs.edges->pairs.size()) : 0);
+  const double limit = inputs.memory_limit > 0 ? static_cast<double>(inputs.memory_limit) : memory_of_machine();
+  LONGSPAN_CHECK(needed <= limit, "pattern: ", options.pattern, " of ", size, " tokens would need ",
+                 std::llround(needed), " bytes, more than the ", std::llround(limit), " there are");
+}
+
+/// The first n tokens of a longer pattern, whose rest has only them already.
+void cut(PatternParts& parts, int64_t n) {
+  if (n == parts.n) return;
+  const auto size = static_cast<std::size_t>(n);
+  const auto last = static_cast<int32_t>(n);
+  parts.n = n;
+  for (auto* values : {&parts.band_begin, &parts.band_end}) {
+    values->resize(size);
+    for (int32_t& value : *values) value = std::min(value, last);
+  }
+  for (auto* tokens : {&parts.dense_rows, &parts.dense_columns})
+    tokens->erase(std::lower_bound(tokens->begin(), tokens->end(), last), tokens->end());
+  for (auto* values : {&parts.column_left, &parts.column_right, &parts.column_end}) values->clear();
+  place_columns(parts);
+  if (parts.block == 0) return;
+  const int64_t blocks = (n + parts.block - 1) / parts.block;
+  Csr kept;
+  for (int64_t row = 0; row < blocks; ++row) {
+    for (const int32_t block : parts.blocks.row(row))
+      if (block < blocks) kept.keys.push_back(block);
+    kept.begin.push_back(kept.size());
+  }
+  parts.blocks = std::move(kept);
+}
+
+}  // namespace
+
+double bytes_to_build(const PatternOptions& options, int64_t n, int64_t edges) {
+  const auto length = static_cast<double>(generator_length(options, n));
+  const double pairs = most_single_pairs(options, length, edges);
+  // Band, columns, row pointers and their transposes for each token; of each pair of the rest the key, its copy while
+  // the rows are gathered, and the transpose with the edge number. Drawing from all pairs holds three copies more.
+  const bool total = uses(options, Generator::random) && options.random_mode == RandomMode::total;
+  return length * 48 + pairs * 16 + (total ? pairs * 20 : 0);
+}
+
+Pattern build_pattern(const PatternOptions& options, int64_t n, const PatternInputs& inputs, const Parallel& parallel) {
+  check(options);
+  check_inputs(options, n, inputs);
+  const int64_t size = padded_length(options, n);
+  Structure structure = make_structure(options, generator_length(options, n), inputs);
+  Csr rest = make_rest(options, structure, size, inputs, parallel);
+  PatternParts parts = std::move(structure.parts);
+  cut(parts, size);
+  parts.rest = std::move(rest);
+  return Pattern(std::move(parts));
+}
+
+}  // namespace longspan::patterns

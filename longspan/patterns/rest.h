@@ -1,0 +1,16 @@
+// The pairs of a pattern that are in no structured piece.
+#pragma once
+
+#include <cstdint>
+
+#include "longspan/patterns/build.h"
+#include "longspan/patterns/structure.h"
+
+namespace longspan::patterns {
+
+/// Single keys of the first `rows` queries among the first `rows` tokens: those of the generators that list pairs and
+/// lie in no structured piece, then random ones among what is left.
+Csr make_rest(const PatternOptions& options, const Structure& structure, int64_t rows, const PatternInputs& inputs,
+              const Parallel& parallel);
+
+}  // namespace longspan::patterns

@@ -1,0 +1,113 @@
+#include "longspan/report/training_page.h"
+
+#include <algorithm>
+
+#include "longspan/base/check.h"
+#include "longspan/report/format.h"
+#include "longspan/report/options_table.h"
+
+namespace longspan::report {
+
+namespace {
+
+std::string progress(const TrainingRun& run) { return str_cat("step ", grouped(run.step), " of ", grouped(run.steps)); }
+
+std::string from_checkpoint(const TrainingRun& run) {
+  return run.checkpoint > 0 ? str_cat("--resume goes on from the checkpoint of step ", grouped(run.checkpoint), ".")
+                            : "There is no checkpoint yet.";
+}
+
+std::string status_sentence(const TrainingRun& run) {
+  switch (run.status) {
+    case TrainingRun::Status::running:
+      return str_cat(
+          "Running: ", progress(run), " (",
+          fixed(100 * static_cast<double>(run.step) / static_cast<double>(std::max<int64_t>(run.steps, 1)), 0), " %)",
+          run.seconds_left > 0 ? ", about " + duration(run.seconds_left) + " left" : "", ".");
+    case TrainingRun::Status::done:
+      return str_cat("Finished: ", grouped(run.steps), " steps.");
+    case TrainingRun::Status::stopped:
+      return str_cat("Stopped after ", progress(run), ". ", from_checkpoint(run));
+    case TrainingRun::Status::failed:
+      return str_cat("Ended by an error after ", progress(run), ". ", from_checkpoint(run));
+  }
+  return "";
+}
+
+std::string loss_sentence(const TrainingRun& run) {
+  if (run.loss.bins().empty()) return "";
+  const Binned::Bin& last = run.loss.bins().back();
+  std::string text = str_cat("Training stands at ", fixed(last.mean, 3), " bits per byte",
+                             last.count > 1 ? str_cat(" (mean of the last ", last.count, " steps)") : "");
+  if (run.validation.empty()) return text + ".";
+  const auto best = std::min_element(run.validation.begin(), run.validation.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  text += str_cat(", validation at ", fixed(run.validation.back().second, 3));
+  if (best->second < run.validation.back().second)
+    text += str_cat("; its best was ", fixed(best->second, 3), " at step ", grouped(static_cast<int64_t>(best->first)));
+  return text + ".";
+}
+
+LineChart chart_of(const TrainingRun& run, const char* title, const char* y_label, const Binned& values) {
+  LineChart chart;
+  chart.title = title;
+  chart.x_label = "optimizer steps";
+  chart.y_label = y_label;
+  chart.series = {series_of("", values)};
+  for (const int64_t step : run.resumed) chart.x_marks.push_back({static_cast<double>(step), "resumed"});
+  return chart;
+}
+
+LineChart loss_chart(const TrainingRun& run) {
+  LineChart chart = chart_of(run, "Loss", "bits per byte", run.loss);
+  chart.y_log = true;
+  chart.series[0].name = "training";
+  if (!run.validation.empty()) chart.series.push_back({"validation", run.validation});
+  return chart;
+}
+
+std::string loss_caption(const TrainingRun& run) {
+  const int64_t samples = run.loss.samples_per_bin();
+  if (samples == 1) return "Every step of training; lower is better.";
+  return str_cat("Means of ", samples,
+                 " steps of training each, with one standard deviation of a single step to either "
+                 "side: different texts are not equally hard. Lower is better.");
+}
+
+}  // namespace
+
+HtmlPage training_page(const TrainingRun& run) {
+  HtmlPage page("Training run: " + run.name);
+  const bool running = run.status == TrainingRun::Status::running;
+  if (running) page.refresh_every(kRefreshSeconds);
+  page.lead(status_sentence(run) + " " + loss_sentence(run));
+  page.paragraph(str_cat("Written ", run.written,
+                         running ? str_cat("; a browser loads it again every ", kRefreshSeconds, " seconds.") : "."));
+  page.chart(loss_chart(run), loss_caption(run));
+  LineChart norm = chart_of(run, "Gradient norm", "norm before clipping", run.gradient_norm);
+  norm.y_log = true;
+  page.charts({{chart_of(run, "Learning rate", "learning rate", run.learning_rate)},
+               {norm},
+               {chart_of(run, "Speed", "tokens per second", run.tokens_per_second)}});
+
+  page.heading("Model and data");
+  page.facts(run.facts);
+  page.folded("Complete configuration", options_table({{"value", run.options}}));
+  if (!run.sample.empty()) {
+    page.heading("A sample");
+    page.paragraph("The text begins like this:");
+    page.preformatted(run.prompt);
+    page.paragraph("The model goes on:");
+    page.preformatted(run.sample);
+  }
+  page.heading("Machine and versions");
+  page.facts(run.machine);
+  page.heading("Commands");
+  for (const auto& [purpose, command] : run.commands) {
+    page.paragraph(purpose + ":");
+    page.preformatted(command);
+  }
+  return page;
+}
+
+}  // namespace longspan::report

@@ -1,0 +1,19 @@
+#include "inspect.h"
+
+namespace longspan::tool {
+
+const std::vector<Subcommand>& inspect_subjects() {
+  static const std::vector<Subcommand> table = {
+      {"attentions", "the registry: patterns, backends, options with defaults and ranges", set_up_inspect_attentions,
+       kJson},
+      {"config", "every field of a configuration with its default, its range and what it means", set_up_inspect_config,
+       kJson},
+      {"lavo", "what the memory of a trained model does with a text", set_up_inspect_lavo,
+       kJson | kQuiet | kThreads | kDevice},
+      {"pattern", "a sparse pattern: pairs, degrees, components, pieces, and a picture", set_up_inspect_pattern,
+       kJson | kQuiet | kThreads | kSeed},
+  };
+  return table;
+}
+
+}  // namespace longspan::tool
