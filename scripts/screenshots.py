@@ -115,7 +115,7 @@ class Browser:
     """A headless Chromium with one page in it."""
 
     def __init__(self, program=None):
-        self._folder = tempfile.TemporaryDirectory(prefix="longspan-chromium-")
+        self._folder = tempfile.TemporaryDirectory(prefix="longspan-chromium-", ignore_cleanup_errors=True)
         to_read, self._out = os.pipe()
         self._in, to_write = os.pipe()
 

@@ -9,8 +9,8 @@
 namespace longspan {
 
 /// Dropout of a matrix of probabilities for every row of a batch (or packed sequence) and query head. Element (i, j) is
-/// kept and multiplied by scale(), or becomes zero. i is the position of the query in its sequence, j that of the key
-/// or the number of the slot.
+/// kept and multiplied by scale(), or becomes zero. i is the position of the query in its sequence (a stream's from its
+/// beginning), j that of the key or the number of the slot.
 struct Dropout {
   double probability = 0;  ///< of becoming zero, in [0, 1)
   uint64_t seed = 0;
@@ -20,18 +20,21 @@ struct Dropout {
   /// floor(probability 2^32): an element is kept when its word is not below.
   uint32_t threshold() const { return static_cast<uint32_t>(probability * 0x1p32); }
 
-  /// Words of the elements (i, 4 group) to (i, 4 group + 3): one block of Philox4x32-10.
-  std::array<uint32_t, 4> words(uint32_t row, uint32_t head, uint32_t i, uint32_t group) const {
-    return philox4x32({i, group, head, row}, {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+  /// Words of the elements (i, 4 group) to (i, 4 group + 3): one block of Philox4x32-10, from the low words of the
+  /// counters.
+  std::array<uint32_t, 4> words(int64_t row, int64_t head, int64_t i, int64_t group) const {
+    const auto low = [](auto x) { return static_cast<uint32_t>(x); };
+    return philox4x32({low(i), low(group), low(head), low(row)}, {low(seed), low(seed >> 32)});
   }
-  bool keeps(uint32_t row, uint32_t head, uint32_t i, uint32_t j) const {
-    return words(row, head, i, j >> 2)[j & 3] >= threshold();
+  bool keeps(int64_t row, int64_t head, int64_t i, int64_t j) const {
+    return words(row, head, i, j >> 2)[static_cast<std::size_t>(j & 3)] >= threshold();
   }
 };
 
 /// Dropout of one query head of one batch row (or packed sequence).
 struct HeadDropout : Dropout {
   int64_t row = 0, head = 0;
+  int64_t start = 0;  ///< added to positions i and j
 };
 
 }  // namespace longspan

@@ -3,6 +3,7 @@
 #include <ATen/autocast_mode.h>
 
 #include <array>
+#include <limits>
 #include <ostream>
 #include <utility>
 
@@ -59,6 +60,14 @@ at::Tensor checked_cu(const std::string& method, const char* name, const at::Ten
   LONGSPAN_CHECK(values.back() == rows.size(1), method, ": ", name, " must end at the number of rows, ", rows.size(1),
                  ", got ", values.back());
   return out;
+}
+
+/// Positions are int64.
+void check_room(const std::string& method, const at::Tensor& count, int64_t rows) {
+  const int64_t most = std::numeric_limits<int64_t>::max() - rows;
+  for (const int64_t value : borders(count.contiguous()))
+    LONGSPAN_CHECK(value <= most, method, ": state tensor count must be at most 2^63 - 1 - ", rows, " = ", most,
+                   ", so that ", rows, " more fit, got ", value);
 }
 
 /// Whether a mask leaves anything out.
@@ -182,6 +191,7 @@ at::Tensor Attention::extend(State& state, const at::Tensor& x, const std::optio
   if (!layout.empty()) check_state(method_, state, layout, x.device());
   LONGSPAN_CHECK(state.batch() == x.size(0), method_, ": state must have the batch of x, ", x.size(0), ", got ",
                  state.batch());
+  if (state.contains("count")) check_room(method_, state.at("count"), x.size(1));
   if (valid) check_valid(method_, "valid", *valid, x);
   if (observer_) observer_(x);
   if (!has_gaps(valid)) return extend_packed(state, x, std::nullopt);

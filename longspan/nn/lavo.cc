@@ -84,6 +84,8 @@ AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
   AttentionCost out;
   out.bytes =
       row_bytes(queries, keys, sizes().width, key_width, int{parts_.keys} + int{parts_.values} + int{parts_.own});
+  if (parts_.memory && options_.memory_proj == O::MemoryProjection::input_slice)
+    out.bytes += 4 * width * static_cast<double>(keys);  // the layer's input, a slice for every query head
   // Project the features (once per key), project the queries, expand (once per query each).
   if (parts_.memory)
     out.flops += 2 * slots * width * static_cast<double>(causal() ? queries : keys) +
@@ -94,7 +96,7 @@ AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
   }
   if (blockwise()) out.flops += 4 * width * block_pairs(queries, keys, options_.w, !bidirectional());
   const double slot_count = slots * static_cast<double>(sizes().heads);
-  if (is_cross(pattern())) out.state_bytes = 8 * slot_count;
+  if (is_cross(pattern())) out.state_bytes = 8 * slot_count + 8;
   if (causal()) {
     out.state_bytes = 8;
     if (parts_.memory) out.state_bytes += (options_.accumulator == O::Accumulator::float32 ? 8 : 16) * slot_count;

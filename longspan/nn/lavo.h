@@ -25,13 +25,16 @@ namespace longspan::nn {
 /// With grouped heads basis, memory and table exist per query head, and features like k and v per key head. The slices
 /// of the layer's input exist per query head: aggregating them copies k and v for each.
 ///
-/// In training mode dropout draws one seed a use from torch's generator in every call.
+/// In training mode dropout draws one seed a use from torch's generator in every call, in one order. Masks depend on
+/// the seed, the stream's number in the batch and positions in the stream alone: calls that find torch's generator in
+/// one state drop the same, whether a stream comes whole or in parts.
 ///
 /// State (causal_self), of constant size: the ring of window_state.h where there is local attention ("values" holds v
 /// and, where aggregated features are not values, those behind it), "count"; "closed" and "open" as
 /// ops::OrthogonalMemoryState has them, with memory_update window "visible"; with history_attention block_bidirectional
 /// "queries" [B, H, w - 1, D], a ring too, for features are known only once their window is complete (the sums then are
-/// those of complete windows). Cross: "features" [B, H, R] float64, the mean of the projected source.
+/// those of complete windows). Cross: "features" [B, H, R] float64, the mean of the projected source, and "count", the
+/// rows that have read it.
 class LavoAttention final : public Attention {
  public:
   /// Throws InputError for r > D and for combinations that the specification excludes.
@@ -109,14 +112,17 @@ class LavoAttention final : public Attention {
                    const RotaryPositions* rotary) const;
   at::Tensor attend_packed(const Operands& in, const Packed& packed);
 
-  at::Tensor local(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const std::optional<at::Tensor>& cu,
-                   const std::optional<at::Tensor>& cu_k, bool in_windows) const;
+  /// The sequences of a local attention, as the operator's options say it.
+  struct Sequences {
+    std::optional<at::Tensor> cu, cu_k, dropout_origin;
+  };
+  at::Tensor local(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Sequences& sequences,
+                   bool in_windows) const;
   at::Tensor local_in_windows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                               const std::optional<at::Tensor>& cu) const;
   /// Over `keys` and `values`, with borders where they need any; `in_windows` aggregates features apart from the
   /// local branch where blockwise().
-  Mixed mix_rows(const Operands& in, const at::Tensor& keys, const at::Tensor& values,
-                 const std::optional<at::Tensor>& cu, const std::optional<at::Tensor>& cu_k,
+  Mixed mix_rows(const Operands& in, const at::Tensor& keys, const at::Tensor& values, const Sequences& sequences,
                  const std::function<at::Tensor(const at::Tensor&)>& in_windows) const;
   Mixed mix(const Operands& in, const std::optional<at::Tensor>& cu) const;
   Mixed mix_stream(State& next, const Operands& in, const State& state, const std::optional<at::Tensor>& cu) const;

@@ -16,9 +16,12 @@ struct Factor {
 
 std::vector<Factor> factors(Pattern pattern) {
   const FieldValue unset;
-  std::vector<Factor> all = {{"r", {int64_t{4}, int64_t{8}}}, {"w", {int64_t{3}, int64_t{1}, unset}},
-                             {"epe", {unset, false}},         {"basis_gain", {unset, 1.5}},
-                             {"dropout", {unset, 0.2}},       {"slot_dropout", {unset, 0.2}}};
+  std::vector<Factor> all = {{"r", {int64_t{4}, int64_t{8}, unset}},
+                             {"w", {int64_t{3}, int64_t{1}, unset}},
+                             {"epe", {unset, false}},
+                             {"basis_gain", {unset, 1.5}},
+                             {"dropout", {unset, 0.2}},
+                             {"slot_dropout", {unset, 0.2}}};
   // Of the others every choice, the default first.
   for (const FieldInfo& info : lavo_fields().infos()) {
     if (info.kind != FieldInfo::Kind::choice) continue;
@@ -43,23 +46,40 @@ FieldValues values_of(const std::vector<Factor>& factors, const Assignment& row)
   return out;
 }
 
+/// Whether the options that `row` sets can go together.
+bool allowed(Pattern pattern, const std::vector<Factor>& factors, const Assignment& row) {
+  using std::string;
+  std::map<string, FieldValue> defaults;
+  for (const FieldInfo& info : lavo_fields().infos()) defaults[info.name] = info.default_value;
+  const auto value = [&](const string& name) -> std::optional<FieldValue> {
+    const auto factor = std::find_if(factors.begin(), factors.end(), [&](const Factor& f) { return f.name == name; });
+    if (factor == factors.end()) return defaults.at(name);
+    const std::size_t chosen = row[static_cast<std::size_t>(factor - factors.begin())];
+    if (chosen == kUnset) return std::nullopt;
+    const FieldValue& set = factor->values[chosen];
+    return std::holds_alternative<std::monostate>(set) ? defaults.at(name) : set;
+  };
+  for (const IdleRule& rule : lavo_idle()) {
+    if (!applies(rule, value)) continue;
+    for (const string& name : rule.idle)
+      if (const auto idle = value(name); idle && *idle != defaults.at(name)) return false;
+  }
+  // The default r is more than the head width.
+  if (const auto combine = value("combine"); combine && *combine != FieldValue(string("local")))
+    if (value("r") == defaults.at("r")) return false;
+  const auto history = value("history_attention"), update = value("memory_update");  // A.2: tokens would see the rest
+  return pattern != Pattern::causal_self || history != FieldValue(string("block_bidirectional")) ||  // of their window
+         update != FieldValue(string("token"));
+}
+
 std::vector<FieldValues> cover(Pattern pattern) {
   const std::vector<Factor> options = factors(pattern);
-  const auto value = [&](const Assignment& row, const char* name) -> std::optional<FieldValue> {
-    for (std::size_t f = 0; f < options.size(); ++f)
-      if (options[f].name == name && row[f] != kUnset) return options[f].values[row[f]];
-    return std::nullopt;
-  };
-  const auto allowed = [&](const Assignment& row) {  // A.2: tokens would see the rest of their window
-    if (pattern != Pattern::causal_self) return true;
-    const auto history = value(row, "history_attention"), update = value(row, "memory_update");
-    return !history || !update || *history != FieldValue(std::string("block_bidirectional")) ||
-           *update == FieldValue(std::string("window"));
-  };
   std::vector<std::size_t> sizes;
   for (const Factor& factor : options) sizes.push_back(factor.values.size());
   std::vector<FieldValues> out;
-  for (const Assignment& row : pairwise(sizes, allowed)) out.push_back(values_of(options, row));
+  for (const Assignment& row :
+       pairwise(sizes, [&](const Assignment& partial) { return allowed(pattern, options, partial); }))
+    out.push_back(values_of(options, row));
   return out;
 }
 

@@ -30,18 +30,18 @@ int64_t LavoAttention::ring_heads() const {
 }
 
 at::Tensor LavoAttention::local(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                const std::optional<at::Tensor>& cu, const std::optional<at::Tensor>& cu_k,
-                                bool in_windows) const {
+                                const Sequences& sequences, bool in_windows) const {
   ops::LocalAttentionOptions options;
   options.reach_left = options_.w - 1;
   const bool ahead = in_windows ? bidirectional() : !causal();
   options.reach_right = ahead ? options_.w - 1 : 0;
-  options.cu_seqlens = cu;
-  options.cu_seqlens_k = cu_k;
+  options.cu_seqlens = sequences.cu;
+  options.cu_seqlens_k = sequences.cu_k;
   options.float32_out = q.scalar_type() == at::kBFloat16;  // features are not rounded before they are compressed
   if (is_training() && options_.dropout > 0) {
     options.dropout = options_.dropout;
     options.dropout_seed = dropout_seed();
+    options.dropout_origin = sequences.dropout_origin;
   }
   return ops::local_attention(q, k, v, table(), options);
 }
@@ -49,23 +49,23 @@ at::Tensor LavoAttention::local(const at::Tensor& q, const at::Tensor& k, const 
 at::Tensor LavoAttention::local_in_windows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                            const std::optional<at::Tensor>& cu) const {
   const at::Tensor streams = cu ? *cu : uniform_cu(q.size(0), q.size(2));
-  const at::Tensor windows = window_borders(whole_streams(streams), options_.w, true).queries;
-  if (cu) return local(q, k, v, windows, std::nullopt, true);
-  const at::Tensor pack = local(flatten_heads(q), flatten_heads(k), flatten_heads(v), windows, std::nullopt, true);
-  return unflatten_heads(pack, q.size(0));
+  const WindowBorders windows = window_borders(whole_streams(streams), options_.w, true);
+  const Sequences sequences{windows.queries, std::nullopt, windows.origin};
+  if (cu) return local(q, k, v, sequences, true);
+  return unflatten_heads(local(flatten_heads(q), flatten_heads(k), flatten_heads(v), sequences, true), q.size(0));
 }
 
-LavoAttention::Mixed LavoAttention::mix_rows(
-    const Operands& in, const at::Tensor& keys, const at::Tensor& values, const std::optional<at::Tensor>& cu,
-    const std::optional<at::Tensor>& cu_k, const std::function<at::Tensor(const at::Tensor&)>& in_windows) const {
+LavoAttention::Mixed LavoAttention::mix_rows(const Operands& in, const at::Tensor& keys, const at::Tensor& values,
+                                             const Sequences& sequences,
+                                             const std::function<at::Tensor(const at::Tensor&)>& in_windows) const {
   const int64_t width = sizes().head_width();
   Mixed out;
   if (blockwise()) {
-    if (parts_.output) out.output = local(in.local_q, keys, first_columns(values, width), cu, cu_k, false);
+    if (parts_.output) out.output = local(in.local_q, keys, first_columns(values, width), sequences, false);
     out.features = in_windows(last_columns(values, width));
     return out;
   }
-  const at::Tensor mixed = local(in.local_q, keys, values, cu, cu_k, false);
+  const at::Tensor mixed = local(in.local_q, keys, values, sequences, false);
   if (parts_.output) out.output = first_columns(mixed, width);
   out.features = parts_.aggregated ? last_columns(mixed, width) : in.features;
   return out;
@@ -73,9 +73,8 @@ LavoAttention::Mixed LavoAttention::mix_rows(
 
 LavoAttention::Mixed LavoAttention::mix(const Operands& in, const std::optional<at::Tensor>& cu) const {
   if (!parts_.local) return {{}, in.features};
-  return mix_rows(in, in.keys, in.values, cu, std::nullopt, [&](const at::Tensor& features) {
-    return local_in_windows(in.local_q, in.keys, features, cu);
-  });
+  return mix_rows(in, in.keys, in.values, {cu, {}, {}},
+                  [&](const at::Tensor& features) { return local_in_windows(in.local_q, in.keys, features, cu); });
 }
 
 LavoAttention::Mixed LavoAttention::mix_stream(State& next, const Operands& in, const State& state,
@@ -85,10 +84,10 @@ LavoAttention::Mixed LavoAttention::mix_stream(State& next, const Operands& in, 
   if (bidirectional()) fresh.emplace_back("queries", in.local_q);
   const WindowRows rows = join_window(next, fresh, cu);
   const at::Tensor& keys = rows.at("keys");
-  return mix_rows(in, keys, rows.at("values"), cu, rows.cu, [&](const at::Tensor& features) {
+  return mix_rows(in, keys, rows.at("values"), {cu, rows.cu, dropout_origin(state)}, [&](const at::Tensor& features) {
     const WindowBorders windows = window_borders(stream_rows(state, *cu), options_.w, bidirectional());
-    return local(bidirectional() ? rows.at("queries") : in.local_q, keys, features, windows.queries, windows.keys,
-                 true);
+    return local(bidirectional() ? rows.at("queries") : in.local_q, keys, features,
+                 {windows.queries, windows.keys, windows.origin}, true);
   });
 }
 

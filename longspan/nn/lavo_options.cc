@@ -81,6 +81,30 @@ std::vector<std::string> lavo_unused(Pattern pattern) {
           "dropout", "memory_input", "history_attention", "memory_update", "empty_memory"};
 }
 
+const std::vector<IdleRule>& lavo_idle() {
+  using std::string;
+  static const std::vector<IdleRule> rules = [] {
+    const IdleRule::Setting raw = {"memory_input", string("raw")}, token = {"memory_update", string("token")};
+    const IdleRule::Setting local = {"combine", string("local")}, global = {"combine", string("global")};
+    const IdleRule::Setting local_first = {"empty_memory", string("local_only")};
+    return std::vector<IdleRule>{
+        {.when = {local},
+         .idle = {"r", "basis_mode", "basis_sharing", "basis_gain", "basis_penalty", "score_scale", "score_constant",
+                  "memory_proj", "memory_input", "history_attention", "memory_update", "empty_memory", "accumulator",
+                  "slot_dropout"}},
+        {.when = {raw}, .idle = {"history_attention"}},
+        {.when = {token}, .idle = {"empty_memory"}},
+        // Nothing attends locally.
+        {.when = {global, raw}, .unless = {local_first}, .idle = {"epe", "epe_sharing", "epe_init", "dropout"}},
+        {.when = {global, raw, token}, .idle = {"w"}},
+        {.when = {{"epe", false}}, .idle = {"epe_sharing", "epe_init"}},
+        {.unless = {{"score_scale", string("constant")}}, .idle = {"score_constant"}},
+        {.unless = {{"basis_mode", string("soft")}}, .idle = {"basis_penalty"}},
+    };
+  }();
+  return rules;
+}
+
 LavoOptions resolved_lavo(Pattern pattern, const AttentionSizes& sizes, LavoOptions options) {
   using O = LavoOptions;
   lavo_fields().validate(options);
@@ -100,10 +124,7 @@ LavoOptions resolved_lavo(Pattern pattern, const AttentionSizes& sizes, LavoOpti
                        options.memory_update == O::MemoryUpdate::window,
                    "lavo: history_attention = block_bidirectional needs memory_update = window in the pattern "
                    "causal_self, got token: tokens would see the rest of their window");
-  LONGSPAN_CHECK(options.score_scale == O::ScoreScale::constant || options.score_constant == O{}.score_constant,
-                 "lavo: score_constant has no use without score_scale = constant, got ", options.score_constant);
-  LONGSPAN_CHECK(options.basis_mode == BasisMode::soft || options.basis_penalty == O{}.basis_penalty,
-                 "lavo: basis_penalty has no use without basis_mode = soft, got ", options.basis_penalty);
+  refuse_idle("lavo", lavo_idle(), lavo_fields().infos(), lavo_fields().values(options));
   if (options.combine != O::Combine::local)
     LONGSPAN_CHECK(options.r <= sizes.head_width(), "LAVO: r = ", options.r,
                    " directions cannot be orthogonal in a head of width d = ", sizes.head_width(),

@@ -7,6 +7,7 @@
 #include "longspan/nn/attention.h"
 #include "longspan/nn/lavo_basis.h"
 #include "longspan/nn/position_table.h"
+#include "longspan/nn/usable_options.h"
 
 namespace longspan::nn {
 
@@ -47,6 +48,9 @@ const FieldTable<LavoOptions>& lavo_fields();
 /// Options that `pattern` has no use for: cross patterns have no local branch (`combine` may be given there as global),
 /// noncausal ones no order in which a memory fills.
 std::vector<std::string> lavo_unused(Pattern pattern);
+
+/// Which options others make idle. A non-default value of an idle one is refused.
+const std::vector<IdleRule>& lavo_idle();
 
 /// Checks ranges and combinations, InputError; sets what a cross pattern decides (combine global, memory_input raw).
 LavoOptions resolved_lavo(Pattern pattern, const AttentionSizes& sizes, LavoOptions options);

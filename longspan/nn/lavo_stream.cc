@@ -1,5 +1,5 @@
 // LAVO on streams (specification A.12).
-#include <ATen/autocast_mode.h>
+#include <limits>
 
 #include "longspan/nn/lavo.h"
 #include "longspan/nn/lavo_windows.h"
@@ -41,7 +41,7 @@ at::Tensor means(const at::Tensor& rows, const std::optional<at::Tensor>& cu, at
 StateLayout LavoAttention::state_layout() const {
   const int64_t heads = sizes().heads, width = sizes().head_width(), reach = options_.w - 1;
   const StateEntry slots = {.sizes = {heads, options_.r}, .dtype = at::kDouble};
-  if (is_cross(pattern())) return {{"features", slots}};
+  if (is_cross(pattern())) return {{"features", slots}, {"count", {.dtype = at::kLong}}};
   StateLayout layout;
   if (parts_.local)
     describe_window(layout, ring_heads(), reach, width, ring_columns() * width);
@@ -78,25 +78,21 @@ State LavoAttention::begin_cross(const at::Tensor& source, const std::optional<a
   // The mean of the projected rows is the projected mean.
   const auto dtype = options_.accumulator == O::Accumulator::float32 ? at::kFloat : at::kDouble;
   const at::Tensor mean = spread_heads(means(features, source_cu, dtype).to(at::kDouble), sizes().heads);
-  return State({{"features", at::matmul(basis_.rows().to(at::kDouble), mean.unsqueeze(-1)).squeeze(-1)}});
+  return State({{"features", at::matmul(basis_.rows().to(at::kDouble), mean.unsqueeze(-1)).squeeze(-1)},
+                {"count", at::zeros({batch}, at::kLong)}});
 }
 
 at::Tensor LavoAttention::read_source(const State& state, const at::Tensor& q,
                                       const std::optional<at::Tensor>& cu) const {
-  // The features stay float32 (float64) also under autocast.
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const auto dtype = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor features = state.at("features").to(dtype);
-  if (cu) {
-    const at::Tensor rows = sequence_of_row(*cu).to(features.device());
-    features = features.index_select(0, rows).transpose(0, 1).unsqueeze(0);  // [1, H, T, R]
-  } else {
-    features = features.unsqueeze(2);  // [B, H, 1, R]
-  }
-  const at::Tensor basis = basis_.rows().to(dtype);
-  const at::Tensor scores = at::matmul(memory_queries(q).to(dtype), basis.transpose(-1, -2)) * features * scale();
-  const at::Tensor p = at::dropout(at::softmax(scores, -1), options_.slot_dropout, is_training());
-  return at::matmul(p * features, basis);
+  // A window that never ends: every row reads what is visible at its beginning, and of features of its own nothing.
+  ops::OrthogonalMemoryOptions options = memory_options(cu);
+  options.window = std::numeric_limits<int64_t>::max();
+  options.accumulator = "float64";
+  const at::Tensor& features = state.at("features");
+  const at::Tensor none = at::zeros_like(features);
+  const at::Tensor no_rows = at::zeros({q.size(3)}, q.options()).expand({q.size(0), 1, q.size(2), q.size(3)});
+  return std::get<0>(ops::orthogonal_memory_extend(memory_queries(q), no_rows, basis_.rows(),
+                                                   {none, none, state.at("count").to(q.device()), features}, options));
 }
 
 at::Tensor LavoAttention::read_late(State& next, const Operands& in, const at::Tensor& features, const State& state,
@@ -107,18 +103,20 @@ at::Tensor LavoAttention::read_late(State& next, const Operands& in, const at::T
     return rows.index_select(2, index.to(device));
   };
   const at::Tensor q = memory_queries(in.q), basis = basis_.rows();
+  ops::OrthogonalMemoryOptions options = memory_options(steps.complete_cu);  // one seed of dropout for both parts
   // Held rows of a window that is complete now were answered before: their queries are zeros, their outputs dropped.
   const at::Tensor with_zeros = at::constant_pad_nd(q, {0, 0, 1, 0});
   const auto [done, sums] =
       ops::orthogonal_memory_extend(pick(with_zeros, steps.complete_queries), pick(features, steps.complete), basis,
-                                    sums_of(state, steps.complete_start), memory_options(steps.complete_cu));
+                                    sums_of(state, steps.complete_start), options);
   set_sums(next, sums);
   // The rest stands in a window under way and reads complete ones alone: its own features may be anything.
   const at::Tensor rest = pick(q, steps.rest);
   ops::OrthogonalMemoryState before = sums;
   before.count = steps.rest_start.to(device);
-  const at::Tensor open = std::get<0>(
-      ops::orthogonal_memory_extend(rest, at::zeros_like(rest), basis, before, memory_options(steps.rest_cu)));
+  options.cu_seqlens = steps.rest_cu;
+  const at::Tensor open =
+      std::get<0>(ops::orthogonal_memory_extend(rest, at::zeros_like(rest), basis, before, options));
   return pick(at::cat({done, open}, 2), steps.order);
 }
 
@@ -135,7 +133,9 @@ at::Tensor LavoAttention::read_stream(State& next, const Operands& in, const Mix
 at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
   if (is_cross(pattern())) {
     const at::Tensor q = project_.queries(x);
-    return project_.merge(combine({}, read_source(state, q, cu), {x.size(1), cu}, q.scalar_type()));
+    const at::Tensor out = combine({}, read_source(state, q, cu), {x.size(1), cu}, q.scalar_type());
+    advance_count(state, x.size(1), cu);
+    return project_.merge(out);
   }
   if (parts_.local) {
     const bool even = is_even(state);

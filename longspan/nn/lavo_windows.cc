@@ -26,7 +26,7 @@ StreamRows whole_streams(const at::Tensor& cu) {
 }
 
 WindowBorders window_borders(const StreamRows& rows, int64_t w, bool old_queries) {
-  std::vector<int64_t> queries, keys;
+  std::vector<int64_t> queries, keys, origin;
   for (std::size_t b = 0; b < rows.fresh.size(); ++b) {
     const int64_t first = rows.start[b], end = first + rows.fresh[b];
     const int64_t begin = first - first % w;  // of the window under way, held from here on
@@ -34,14 +34,16 @@ WindowBorders window_borders(const StreamRows& rows, int64_t w, bool old_queries
     if (older > 0) {
       queries.push_back(old_queries ? older : 0);
       keys.push_back(older);
+      origin.insert(origin.end(), {static_cast<int64_t>(b), begin - older});
     }
-    for (int64_t at = begin; at < end; at += w) {
-      const int64_t to = std::min(at + w, end);
+    for (int64_t at = begin, to = at; at < end; at = to) {
+      to = at + std::min(w, end - at);
       queries.push_back(to - (old_queries ? at : std::max(at, first)));
       keys.push_back(to - at);
+      origin.insert(origin.end(), {static_cast<int64_t>(b), at});
     }
   }
-  return {cu_from_lengths(queries), cu_from_lengths(keys)};
+  return {cu_from_lengths(queries), cu_from_lengths(keys), index_tensor(origin).view({-1, 2})};
 }
 
 WindowSteps window_steps(const StreamRows& rows, int64_t w) {

@@ -25,6 +25,8 @@ StreamRows whole_streams(const at::Tensor& cu);
 /// last. With `old_queries` the held rows are queries too (keys then equals queries).
 struct WindowBorders {
   at::Tensor queries, keys;
+  /// [windows, 2]: the stream, and the position of the first key, as dropout_origin of local_attention.
+  at::Tensor origin;
 };
 WindowBorders window_borders(const StreamRows& rows, int64_t w, bool old_queries);
 

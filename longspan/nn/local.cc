@@ -3,6 +3,7 @@
 #include "longspan/nn/cost.h"
 #include "longspan/nn/packing.h"
 #include "longspan/nn/rotary.h"
+#include "longspan/nn/usable_options.h"
 #include "longspan/nn/window_state.h"
 #include "longspan/ops/local_attention/local_attention.h"
 
@@ -26,6 +27,8 @@ const FieldTable<LocalOptions>& local_fields() {
 LocalAttention::LocalAttention(Pattern pattern, AttentionSizes sizes, LocalOptions options)
     : Attention("local", pattern, sizes), options_(options), project_(*this, sizes, pattern) {
   local_fields().validate(options_);
+  refuse_idle("local", {{.when = {{"positions", std::string("none")}}, .idle = {"table_start"}}},
+              local_fields().infos(), local_fields().values(options_));
   LONGSPAN_CHECK(!is_cross(pattern), "local: a cross pattern has no window, got ", to_string(pattern));
   if (options_.positions == LocalOptions::Positions::table)
     position_table_ =

@@ -55,6 +55,8 @@ void check_lengths(const State& state) {
 /// The option is another name of the rotary positions that every method knows.
 AttentionSizes with_rope(AttentionSizes sizes, Pattern pattern, const SoftmaxOptions& options) {
   softmax_fields().validate(options);
+  refuse_idle("softmax", {{.when = {{"rope", false}}, .idle = {"rope_base"}}}, softmax_fields().infos(),
+              softmax_fields().values(options));
   if (!options.rope) return sizes;
   LONGSPAN_CHECK(!is_cross(pattern), "softmax: rope has no use in the pattern ", to_string(pattern), ", got true");
   LONGSPAN_CHECK(sizes.rotary_base == 0, "softmax: rope must be false where the positions are rotary, got true");

@@ -54,6 +54,13 @@ std::vector<int64_t> window_fills(const State& state) {
   return out;
 }
 
+at::Tensor dropout_origin(const State& state) {
+  const std::vector<int64_t> fill = window_fills(state), count = borders(state.at("count").cpu().contiguous());
+  std::vector<int64_t> out;
+  for (std::size_t b = 0; b < fill.size(); ++b) out.insert(out.end(), {static_cast<int64_t>(b), count[b] - fill[b]});
+  return index_tensor(out).view({-1, 2});
+}
+
 bool is_even(const State& state) {
   const std::vector<int64_t> fill = window_fills(state);
   return std::adjacent_find(fill.begin(), fill.end(), std::not_equal_to<>()) == fill.end();

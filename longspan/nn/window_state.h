@@ -23,6 +23,9 @@ void describe_window(StateLayout& layout, int64_t heads, int64_t reach, int64_t 
 /// Number of real rows of every stream.
 std::vector<int64_t> window_fills(const State& state);
 
+/// Of local_attention on what join_window() gives, [B, 2]: every stream and the position of its first row.
+at::Tensor dropout_origin(const State& state);
+
 /// Whether all streams hold the same number of real rows. If not, the new tokens must come as a pack.
 bool is_even(const State& state);
 

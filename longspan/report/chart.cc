@@ -15,7 +15,7 @@ namespace longspan::report {
 namespace {
 
 // In SVG units, which are about the reader's pixels.
-constexpr double kLetter = 8.6;  // mean width of a letter of the names, in a wide font
+constexpr double kLetter = 8.6;         // mean width of a letter of the names, in a wide font
 constexpr double kLabelDistance = 17;   // least vertical distance of two names
 constexpr double kLegendRow = 22;       // height of a row of names below the plot
 constexpr double kSwatch = 22;          // the bit of line in front of a name there
@@ -86,6 +86,7 @@ class Drawing {
     for (const Mark& mark : chart.y_marks) y_.include(mark.value);
     x_.widen(0.02);
     y_.widen(0.06);
+    if (chart.y_from_zero && !chart.y_log) y_.begin_at_zero();
   }
 
   std::string svg() const {

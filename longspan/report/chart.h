@@ -31,6 +31,7 @@ struct Mark {
 struct LineChart {
   std::string title = {}, x_label = {}, y_label = {};  ///< labels with their units
   bool x_log = false, y_log = false;                   ///< logarithmic axes leave out values <= 0
+  bool y_from_zero = false;                            ///< the plain y axis begins at 0
   bool x_lengths = false;  ///< x values are token counts: ticks at the data's own values, labelled 1K, 64K
   std::vector<Series> series = {};
   std::vector<Mark> x_marks = {};  ///< upright dashed lines; those outside the data are left out

@@ -24,6 +24,10 @@ void ChartAxis::widen(double share) {
   high_ = value(high + margin);
 }
 
+void ChartAxis::begin_at_zero() {
+  if (high_ > 0 && low_ < high_) low_ = 0;
+}
+
 double ChartAxis::position(double v) const {
   return from_ + (place(v) - place(low_)) / (place(high_) - place(low_)) * (to_ - from_);
 }

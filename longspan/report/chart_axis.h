@@ -19,6 +19,8 @@ class ChartAxis {
 
   /// Room beyond the extreme values; an axis of one value gets some too.
   void widen(double share);
+  /// Where nothing lies below it. Plain axes alone.
+  void begin_at_zero();
   double position(double value) const;
 
   /// About `count` round values inside the range: 1, 2, 5 times powers of ten (logarithmic over more than two decades:

@@ -15,8 +15,8 @@ namespace {
 
 // Sizes in SVG units.
 constexpr double kMargin = 16, kSide = 560, kTitleHeight = 26, kLineHeight = 17, kAxis = 22, kSwatch = 11;
-constexpr double kLetter = 6.6;  ///< mean width of a letter of the explanations
-constexpr int kLevels = 8;       ///< of strength
+constexpr double kLetter = 6.6, kTitleLetter = 9.6;  ///< mean width of a letter of the explanations, of the title
+constexpr int kLevels = 8;                           ///< of strength
 
 /// Colours as they stand, not as variables: a picture is also read by programs that know no variables.
 std::string rules(const Theme& theme) {
@@ -75,7 +75,7 @@ std::string to_svg(const PairMap& map) {
                     map.cells, " cells along a side");
     shown += has_pairs(kind);
   }
-  double text_width = kSide;
+  double text_width = std::max(kSide, kTitleLetter * static_cast<double>(characters(map.title)));
   for (const std::string& line : map.lines)
     text_width = std::max(text_width, kLetter * static_cast<double>(characters(line)));
   const double width = text_width + 2 * kMargin;

@@ -47,7 +47,7 @@ HWY_INLINE void Philox4x32(DU du, VU (&c)[4], uint32_t key0, uint32_t key1) {
 }
 
 /// factors[key - j][query - i] = `kept` where dropout keeps the weight of a query of [i, i + kTile) for a key of
-/// [j, j + kTile), else 0; i and j are multiples of kTile.
+/// [j, j + kTile), else 0.
 template <class T>
 HWY_NOINLINE void dropout_block(const HeadDropout& dropout, int64_t i, int64_t j, T kept, T* factors) {
   const TileTag<T> d;
@@ -56,15 +56,20 @@ HWY_NOINLINE void dropout_block(const HeadDropout& dropout, int64_t i, int64_t j
   constexpr int64_t N = Blocking<T>::lanes;
   const auto threshold = hn::Set(du, dropout.threshold());
   const auto one = hn::Set(df, 1.0f);
-  for (int64_t group = 0; group < kTile / 4; ++group)
+  i += dropout.start;
+  j += dropout.start;
+  const int64_t shift = j & 3;  // of j in its four keys
+  for (int64_t group = 0; 4 * group < kTile + shift; ++group)
     for (int64_t lane = 0; lane < kTile; lane += N) {
       hn::Vec<decltype(du)> words[4] = {
           hn::Iota(du, static_cast<uint32_t>(i + lane)), hn::Set(du, static_cast<uint32_t>(j / 4 + group)),
           hn::Set(du, static_cast<uint32_t>(dropout.head)), hn::Set(du, static_cast<uint32_t>(dropout.row))};
       Philox4x32(du, words, static_cast<uint32_t>(dropout.seed), static_cast<uint32_t>(dropout.seed >> 32));
       for (int word = 0; word < 4; ++word) {
+        const int64_t key = 4 * group + word - shift;
+        if (key < 0 || key >= kTile) continue;
         const auto keep = hn::IfThenZeroElse(hn::RebindMask(df, hn::Lt(words[word], threshold)), one);
-        T* to = factors + (4 * group + word) * kTile + lane;
+        T* to = factors + key * kTile + lane;
         if constexpr (std::is_same_v<T, double>)
           hn::Store(hn::Mul(hn::PromoteTo(d, keep), hn::Set(d, kept)), d, to);
         else

@@ -83,12 +83,12 @@ History::History(std::string path, int64_t step, double bytes_per_token,
                  const std::function<void(const Json&)>& on_event)
     : path_(std::move(path)), bytes_per_token_(bytes_per_token) {
   std::error_code unknown;
-  if (std::filesystem::exists(path_, unknown) && read_events(path_, step, nullptr, on_event)) {
+  if (step > 0 && std::filesystem::exists(path_, unknown) && read_events(path_, step, nullptr, on_event)) {
     AtomicFile file(path_);
     read_events(path_, step, &file, {});
     file.commit();
   }
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (step == 0 ? O_TRUNC : 0), 0666);
   if (descriptor_ < 0) fail(path_, "cannot be written", errno);
 }
 

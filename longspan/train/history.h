@@ -23,10 +23,10 @@ class History final : public TrainObserver {
  public:
   static constexpr const char* kFile = "history.jsonl";
 
-  /// Opens the file for a run that has done `step` steps, 0 for a new one. Of what is there already, lines of later
-  /// steps go: the run takes those steps again. So does whatever is no line, such as the half of one that a killed
-  /// process leaves. `on_event` is told what stays, in order. `bytes_per_token`: bytes of text in a token.
-  /// RunError when the file cannot be read or written.
+  /// Opens the file for a run that has done `step` steps; 0: a new one, which begins a new file. Of what is there
+  /// already, lines of later steps go: the run takes those steps again. So does whatever is no line, such as the half
+  /// of one that a killed process leaves. `on_event` is told what stays, in order. `bytes_per_token`: bytes of text in
+  /// a token. RunError when the file cannot be read or written.
   History(std::string path, int64_t step, double bytes_per_token,
           const std::function<void(const Json&)>& on_event = {});
   History(const History&) = delete;

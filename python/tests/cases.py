@@ -74,6 +74,11 @@ def local_attention(dtype=torch.float64) -> typing.List[Case]:
         Case("packed dropout", (x(1, 4, 7, 4), x(1, 2, 9, 4), x(1, 2, 9, 3), x(1, 5), 2, 1, None, cu.int(),
                                 torch.tensor([0, 4, 5, 9])), dropout(0.5, -(2 ** 40) - 9)),
         Case("blocks", (x(1, 1, 70, 2), x(1, 1, 75, 2), x(1, 1, 75, 2), x(1, 11), 5, 2), dropout(0.1, 5)),
+        Case("dropout of streams", (x(2, 2, 3, 4), x(2, 2, 8, 4), x(2, 2, 8, 2), x(2, 9), 4, 1),
+             {**dropout(0.4, 9), "dropout_origin": torch.tensor([[5, 1022], [0, 2 ** 34 + 3]])}),
+        Case("dropout of packed streams", (x(1, 2, 7, 4), x(1, 2, 9, 4), x(1, 2, 9, 3), x(2, 5), 2, 1, None, cu,
+                                           torch.tensor([0, 4, 5, 9])),
+             {**dropout(0.4, 9), "dropout_origin": torch.tensor([[1, 0], [1, 7], [4, 21]])}),
     ]
 
 
@@ -106,7 +111,8 @@ def orthogonal_memory(dtype=torch.float64) -> typing.List[Case]:
         Case("grouped heads", (x(2, 4, 6, 4), x(2, 2, 6, 4), x.basis(4, 3, 4), "causal")),
         Case("one feature head", (x(2, 3, 4, 4), x(2, 1, 6, 4), x.basis(1, 3, 4), "full")),
         Case("dropout", (x(2, 2, 6, 6), x(2, 2, 6, 6), x.basis(2, 5, 6), "causal"), dropout(0.4, 12)),
-        Case("packed dropout", (x(1, 2, 7, 6), x(1, 2, 7, 6), x.basis(2, 5, 6), "full", 1.0, cu), dropout(0.4, 2 ** 50)),
+        Case("packed dropout", (x(1, 2, 7, 6), x(1, 2, 7, 6), x.basis(2, 5, 6), "full", 1.0, cu),
+             dropout(0.4, 2 ** 50)),
         Case("compensated", (x(1, 2, 6, 4), x(1, 2, 6, 4), x.basis(2, 3, 4), "causal"),
              {"accumulator": "float32_compensated"}, exact=False),
         Case("float32 sums", (x(1, 2, 6, 4), x(1, 2, 6, 4), x.basis(2, 3, 4), "full"), {"accumulator": "float32"},
@@ -156,7 +162,8 @@ def orthogonal_memory_extend(dtype=torch.float64) -> typing.List[Case]:
                              sums(1, 2, 6, torch.float32), torch.tensor([254])),
              {"accumulator": "float32_compensated"}, exact=False),
         Case("float32 sums", (x(1, 2, 5, 4), x(1, 2, 5, 4), x.basis(2, 3, 4), sums(1, 2, 3, torch.float32),
-                              sums(1, 2, 3, torch.float32), torch.tensor([254])), {"accumulator": "float32"}, exact=False),
+                              sums(1, 2, 3, torch.float32), torch.tensor([254])), {"accumulator": "float32"},
+             exact=False),
     ]
 
 

@@ -55,7 +55,7 @@ def test_autocast_of_local_attention(half):
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
 def test_autocast_of_the_memory(half):
-    """bfloat16 stays, also beside float32 features; float16 becomes float32."""
+    """The same, but that float32 features stay so beside a bfloat16 query."""
     q, _, m, _, basis = inputs()
     low_q, low_m = q.to(half), m.to(half)
     closed = torch.zeros(2, 3, 8, dtype=torch.float64)
@@ -64,13 +64,25 @@ def test_autocast_of_the_memory(half):
         memory = ops.orthogonal_memory(low_q, low_m, basis, "causal")
         mixed = ops.orthogonal_memory(low_q, m, basis, "causal")
         extended = ops.orthogonal_memory_extend(low_q, low_m, basis, closed, closed, count)
-        wide = ops.orthogonal_memory(q, low_m, basis.to(half), "causal")
+        taken = ops.orthogonal_memory(q, low_m, basis.to(half), "causal")
+        wide = ops.orthogonal_memory(q, m, basis.to(half), "causal")
     kept = torch.float32 if half is torch.float16 else half
-    assert memory.dtype == mixed.dtype == extended[0].dtype == kept and wide.dtype == torch.float32
+    assert memory.dtype == mixed.dtype == taken.dtype == extended[0].dtype == kept and wide.dtype == torch.float32
     assert torch.equal(memory, ops.orthogonal_memory(low_q.to(kept), low_m.to(kept), basis, "causal"))
     assert torch.equal(mixed, ops.orthogonal_memory(low_q.to(kept), m, basis, "causal"))
     assert torch.equal(extended[0], memory)
-    assert torch.equal(wide, ops.orthogonal_memory(q, low_m.float(), basis.to(half).float(), "causal"))
+    low_basis = basis.to(half).float()
+    assert torch.equal(taken, ops.orthogonal_memory(q.to(kept), low_m.to(kept), low_basis, "causal"))
+    assert torch.equal(wide, ops.orthogonal_memory(q, m, low_basis, "causal"))
+
+
+def test_autocast_to_another_dtype():
+    """bfloat16 operands where autocast asks for float16 become float32, in both operators."""
+    q, k, v, table, basis = inputs()
+    low = [t.bfloat16() for t in (q, k, v)]
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert ops.local_attention(*low, table, 8, 0).dtype == torch.float32
+        assert ops.orthogonal_memory(low[0], low[2], basis, "causal").dtype == torch.float32
 
 
 def test_autocast_gradients_reach_the_16_bit_leaf():
@@ -139,7 +151,8 @@ def test_layouts():
     swapped = [t.transpose(1, 2).contiguous().transpose(1, 2) for t in (q, k, v)]
     strided = [torch.stack([t, t], -1)[..., 0] for t in (q, k, v)]
     for layout in (swapped, strided):
-        results = ops.local_attention(*layout, table, 8, 0), ops.orthogonal_memory(layout[0], layout[2], basis, "causal")
+        results = (ops.local_attention(*layout, table, 8, 0),
+                   ops.orthogonal_memory(layout[0], layout[2], basis, "causal"))
         for a, b in zip(results, expected):
             assert torch.equal(a, b)
     # Heads can be joined without a copy.
@@ -304,6 +317,8 @@ class TestMessages:
         (5, torch.zeros(3, dtype=torch.int64), r"count: expected \[B = 2\], got \[3\]"),
         (5, torch.zeros(2, dtype=torch.int32), r"count: expected int64, got int32"),
         (5, torch.tensor([0, -4]), r"count: expected 0 or more, got -4 at index 1"),
+        (5, torch.tensor([2 ** 63 - 6, 2 ** 63 - 5]),
+         r"count: expected at most 2\^63 - 1 - N = 9223372036854775802, got 9223372036854775803 at index 1"),
     ])
     @pytest.mark.parametrize("backend", ["kernel", "composed", "reference"])
     def test_extend(self, place, value, message, backend):
@@ -314,5 +329,6 @@ class TestMessages:
             ops.orthogonal_memory_extend(*arguments, backend=backend)
 
     def test_backend(self):
-        with pytest.raises(ValueError, match="^local_attention: backend: expected auto, kernel, composed or reference, got fast$"):
+        message = "^local_attention: backend: expected auto, kernel, composed or reference, got fast$"
+        with pytest.raises(ValueError, match=message):
             ops.local_attention(self.x, self.x, self.x, None, 1, 0, backend="fast")

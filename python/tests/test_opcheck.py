@@ -10,7 +10,8 @@ BACKWARD = [name for name in cases.OPERATORS if name.endswith("_backward")]
 
 
 def test_every_operator_has_cases():
-    registered = {name.split("::")[1] for name in torch._C._dispatch_get_all_op_names() if name.startswith("longspan::")}
+    names = torch._C._dispatch_get_all_op_names()
+    registered = {name.split("::")[1] for name in names if name.startswith("longspan::")}
     assert registered == set(cases.OPERATORS)
 
 

@@ -195,6 +195,19 @@ TEST(DemoMemory, ThePageIsTintedByTheSlotReadMost) {
   EXPECT_TRUE(contains(reading_sentence(look()), "head 1 of layer 0"));
 }
 
+TEST(DemoMemory, LinesAreReflowed) {
+  MemoryLook lines = look();
+  const auto shown = [&](std::vector<std::string> labels) {
+    lines.labels = std::move(labels);
+    std::string out;
+    for (const auto& run : read_page(lines).runs) out += run.text;
+    return out;
+  };
+  EXPECT_EQ(shown({"a", "\n", "b", "\n"}), "a b ");
+  EXPECT_EQ(shown({"a", "\n", "\n", "\n"}), "a\n\n");
+  EXPECT_EQ(without_empty_lines("a\n\n\n\nb\nc"), "a\n\nb\nc");
+}
+
 TEST(DemoMemory, ThePictureAveragesOverColumns) {
   MemoryLook long_look = look();
   LayerView& layer = long_look.layers[0];

@@ -4,6 +4,7 @@ import json
 import os
 
 import harness
+import pages
 
 
 class DemoTest(harness.ProgramTest):
@@ -51,6 +52,8 @@ class DemoTest(harness.ProgramTest):
             self.assertNotIn(outside, page)
         for name in names:
             self.assertTrue(os.path.exists(self.path(f"out/models/{name}/model.safetensors")))
+        if pages.available():
+            pages.look_at(self, self.path("out/report.html"))
 
     def test_wrong_input(self):
         self.write("short.txt", b"abc")

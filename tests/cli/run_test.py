@@ -79,7 +79,7 @@ class TrainTest(harness.ProgramTest):
 
     def test_two_runs_in_one_folder(self):
         self.prepared()
-        process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet")
+        process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet", "--no-report")  # files that stand still
         process.stdout.readline()
         try:
             self.refuse("train", "data", "--out", "model", "--quiet", *TINY_LAVO, status=1,
@@ -159,6 +159,18 @@ class TrainTest(harness.ProgramTest):
         page = self.page("cut")
         self.assertIn("resumed", page)
         self.assertNotIn("http-equiv", page)
+
+    def test_a_new_run_where_one_was_killed_before_its_first_checkpoint(self):
+        self.prepared()
+        process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet")
+        for _ in range(3):
+            process.stdout.readline()
+        process.kill()
+        process.communicate(timeout=60)
+        self.assertIn("history.jsonl", os.listdir(self.path("model")))
+        self.succeed("train", "data", "--out", "model", "--quiet", *TINY_LAVO, "--set", "train.steps=1")
+        self.assertEqual([(e["event"], e["step"]) for e in self.history("model")],
+                         [("start", 0), ("step", 1), ("validation", 1), ("checkpoint", 1)])
 
     def test_an_interrupted_run_says_so(self):
         self.prepared()

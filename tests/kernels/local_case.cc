@@ -176,6 +176,7 @@ void LocalCase<S, O>::set_params(kernels::LocalParams<S>& p) const {
   p.heads = shape.heads;
   p.key_heads = shape.key_heads;
   p.dropout = {shape.dropout, shape.seed};
+  if (!shape.dropout_origin.empty()) p.dropout_origin = shape.dropout_origin.data();
   p.width = shape.width;
   p.value_width = shape.value_width;
   if (shape.packed) {
@@ -239,7 +240,8 @@ LocalReferenceProblem LocalCase<S, O>::reference(int64_t s, int64_t h) const {
   if (!table.empty()) p.table.assign(table.begin() + first, table.begin() + first + table_size);
   p.table_centre = table_centre;
   p.dropout = {shape.dropout, shape.seed};
-  p.row = s;
+  p.row = shape.dropout_origin.empty() ? s : shape.dropout_origin[static_cast<std::size_t>(2 * s)];
+  p.start = shape.dropout_origin.empty() ? 0 : shape.dropout_origin[static_cast<std::size_t>(2 * s + 1)];
   p.head = h;
   return p;
 }

@@ -29,6 +29,7 @@ struct LocalShape {
   int64_t shift = 0;          ///< elements by which pointers miss alignment
   uint64_t seed = 1;
   double dropout = 0;
+  std::vector<int64_t> dropout_origin;  ///< [sequences][2], or empty
 
   std::string describe() const;
 };

@@ -169,6 +169,8 @@ TYPED_TEST(LocalKernel, Dropout) {
   packed.dropout = 0.3;
   packed.seed = 5;
   expect_matches_reference<TypeParam>(packed, true);
+  packed.dropout_origin = {7, 0, 0, 5, 1, 1 << 20, 7, 37, 2, 3};
+  expect_matches_reference<TypeParam>(packed, true);
 }
 
 TYPED_TEST(LocalKernel, TableGradientOutsideTheReachesIsZero) {
@@ -229,6 +231,9 @@ TYPED_TEST(LocalKernel, RowWithoutAnyWeightGivesZeros) {
   shape.queries = shape.keys = {40};
   LocalCase<TypeParam> c(shape);
   for (TypeParam& entry : c.table) entry = -std::numeric_limits<TypeParam>::infinity();
+  // Whatever stands in the rows.
+  c.v.row(0, 0, 3)[0] = c.dout.row(0, 0, 20)[1] = std::numeric_limits<TypeParam>::quiet_NaN();
+  c.k.row(0, 0, 30)[0] = c.v.row(0, 0, 31)[0] = std::numeric_limits<TypeParam>::infinity();
   c.forward();
   c.backward();
   for (int64_t i = 0; i < 40; ++i) {

@@ -1,7 +1,9 @@
 // Bits of the memory kernels: they depend on nothing but a row's own past.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "longspan/base/aligned.h"
@@ -171,6 +173,37 @@ TYPED_TEST(MemoryBits, ThreadCount) { check_thread_count<TypeParam>(); }
 TEST(MemoryBitsBFloat16, ThreadCount) {
   check_thread_count<BFloat16>();
   check_thread_count<BFloat16, float>();
+}
+
+/// Serial, but counts the tasks of every phase that is worth sharing.
+class Recorder final : public Parallel {
+ public:
+  int workers() const override { return 4; }
+  void run(int64_t count, const std::function<void(int64_t, int)>& task) const override {
+    fewest_ = std::min(fewest_, count);
+    for (int64_t i = 0; i < count; ++i) task(i, 0);
+  }
+  int64_t fewest() const { return fewest_; }
+
+ private:
+  mutable int64_t fewest_ = std::numeric_limits<int64_t>::max();
+};
+
+// One long sequence and one head still keep four workers busy, in whatever dm is stored.
+template <class S, class M = S>
+void expect_every_phase_is_shared() {
+  for (const int64_t window : {0, 1000}) {
+    const Recorder recorder;
+    Problem<S, M> problem({.queries = {16384}, .slots = 5, .width = 7, .window = window});
+    problem.forward(recorder);
+    problem.backward(recorder);
+    EXPECT_GE(recorder.fewest(), 4) << "window " << window;
+  }
+}
+TEST(MemoryBackward, OneSequenceIsCutAmongWorkers) {
+  expect_every_phase_is_shared<float>();
+  expect_every_phase_is_shared<BFloat16>();
+  expect_every_phase_is_shared<BFloat16, float>();
 }
 
 TYPED_TEST(MemoryBits, AloneInABatchAndInAPack) {

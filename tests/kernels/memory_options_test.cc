@@ -2,6 +2,7 @@
 // storage in bfloat16.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -177,8 +178,10 @@ TEST(MemoryRules, BadSizesAreNamed) {
   expect("window must be 0 in the full form, got 4", [](auto& p) { p.causal = false, p.window = 4; });
   expect("dropout must be in [0, 1), got 1", [](auto& p) { p.dropout.probability = 1; });
   expect("sources of sequence 0 must be as many as its queries, got 2", [](auto& p) { p.sources.rows = 2; });
-  const int64_t count = -1;
-  expect("count of sequence 0 must not be negative, got -1", [&](auto& p) { p.state.count = &count; });
+  const int64_t negative = -1, last = std::numeric_limits<int64_t>::max();
+  expect("count of sequence 0 must not be negative, got -1", [&](auto& p) { p.state.count = &negative; });
+  expect("count of sequence 0 must be at most 2^63 - 1 - 3 = 9223372036854775804, got 9223372036854775807",
+         [&](auto& p) { p.state.count = &last; });
 }
 
 /// Window 1: the memory of t is the mean over j < t, so that of t - 1 without a window.

@@ -230,7 +230,7 @@ TEST(Attention, RefusesForeignStates) {
           "softmax: state tensor count must be at most 0, the rows of keys, got 4");
 
   const auto cross = make("lavo", Pattern::causal_cross, {{"r", int64_t{4}}});
-  refused(*cross, softmax->begin(2), "lavo: state must hold features, got count, keys, values");
+  refused(*cross, softmax->begin(2), "lavo: state must hold count, features, got count, keys, values");
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ TEST(LavoOptions, RefusesWhatAPatternCannotUse) {
           "lavo: history_attention = block_bidirectional needs memory_update = window in the pattern causal_self, got "
           "token: tokens would see the rest of their window");
   refused(Pattern::causal_self, small_lavo({{"score_constant", 2.0}}),
-          "lavo: score_constant has no use without score_scale = constant, got 2");
+          "lavo: score_constant has no use without score_scale = constant, got 2.0");
   refused(Pattern::causal_self, small_lavo({{"basis_penalty", 1.0}}),
-          "lavo: basis_penalty has no use without basis_mode = soft, got 1");
+          "lavo: basis_penalty has no use without basis_mode = soft, got 1.0");
   refused(Pattern::causal_self, {{"memory_proj", "values"}},
           "lavo: memory_proj must be one of value, key, own, input_slice, got values");
   expect_input_error(
@@ -39,6 +39,57 @@ TEST(LavoOptions, RefusesWhatAPatternCannotUse) {
              {.width = 16, .heads = 2, .source_width = 12});
       },
       "lavo: memory_proj = input_slice needs a source as wide as the model, 16, got 12");
+}
+
+// An option that another makes idle is refused, unless it is at its default.
+TEST(LavoOptions, RefusesWhatAnotherMakesIdle) {
+  const auto refused = [](Pattern pattern, FieldValues options, const std::string& text) {
+    expect_input_error([&] { make("lavo", pattern, options, kSizes); }, text);
+  };
+  const Pattern self = Pattern::causal_self;
+  refused(self, {{"r", int64_t{4}}, {"combine", "local"}}, "lavo: r has no use with combine = local, got 4");
+  refused(self, {{"combine", "local"}, {"slot_dropout", 0.1}},
+          "lavo: slot_dropout has no use with combine = local, got 0.1");
+  refused(self, {{"combine", "local"}, {"basis_mode", "free"}},
+          "lavo: basis_mode has no use with combine = local, got free");
+  refused(self, small_lavo({{"memory_input", "raw"}, {"history_attention", "block_causal"}}),
+          "lavo: history_attention has no use with memory_input = raw, got block_causal");
+  refused(self, small_lavo({{"empty_memory", "local_only"}}),
+          "lavo: empty_memory has no use with memory_update = token, got local_only");
+  refused(self, small_lavo({{"epe", false}, {"epe_init", "zero"}}),
+          "lavo: epe_init has no use with epe = false, got zero");
+  refused(self, small_lavo({{"epe", false}, {"epe_sharing", "shared_heads"}}),
+          "lavo: epe_sharing has no use with epe = false, got shared_heads");
+  for (const Pattern pattern : {self, Pattern::noncausal_self}) {
+    const auto memory_alone = [](FieldValues options) {
+      options.insert({{"r", int64_t{4}}, {"combine", "global"}, {"memory_input", "raw"}});
+      return options;
+    };
+    const std::string with = " has no use with combine = global and memory_input = raw";
+    refused(pattern, memory_alone({{"epe", false}}), "lavo: epe" + with + ", got false");
+    refused(pattern, memory_alone({{"dropout", 0.2}}), "lavo: dropout" + with + ", got 0.2");
+    refused(pattern, memory_alone({{"w", int64_t{3}}}), "lavo: w" + with + " and memory_update = token, got 3");
+  }
+  // What has a use after all: windows of the memory, and the local branch in the first of them.
+  make("lavo", self, small_lavo({{"combine", "global"}, {"memory_input", "raw"}, {"memory_update", "window"}}), kSizes);
+  make("lavo", self,
+       small_lavo({{"combine", "global"},
+                   {"memory_input", "raw"},
+                   {"memory_update", "window"},
+                   {"empty_memory", "local_only"},
+                   {"dropout", 0.2}}),
+       kSizes);
+  make("lavo", self, {{"combine", "local"}, {"r", FieldValue{}}, {"basis_gain", 1.0}}, kSizes);
+  expect_input_error(
+      [] {
+        make("local", Pattern::causal_self, {{"table_start", "zero"}});
+      },
+      "local: table_start has no use with positions = none, got zero");
+  expect_input_error(
+      [] {
+        make("softmax", Pattern::causal_self, {{"rope_base", 100.0}});
+      },
+      "softmax: rope_base has no use with rope = false, got 100.0");
 }
 
 // The projections that nothing reads do not exist.
@@ -58,7 +109,7 @@ TEST(LavoOptions, DecideWhichProjectionsThereAre) {
   EXPECT_EQ(self({{"combine", "global"}}), "q k v out ") << "aggregated by local attention";
   EXPECT_EQ(self({{"combine", "global"}, {"memory_input", "raw"}}), "q v out ");
   EXPECT_EQ(self({{"combine", "global"}, {"memory_input", "raw"}, {"memory_proj", "own"}}), "q memory out ");
-  EXPECT_EQ(self({{"combine", "local"}, {"memory_proj", "own"}}), "q k v out ");
+  EXPECT_EQ(self({{"combine", "local"}}), "q k v out ");
   const auto cross = [&](const char* projection) {
     return names(Pattern::causal_cross, {{"r", int64_t{4}}, {"memory_proj", projection}});
   };
@@ -82,9 +133,10 @@ TEST(LavoOptions, TheOrderOfASourceDoesNotMatter) {
 
 // With w = 1 a window is a token: what t reads is what t - 1 reads with memory_update = token.
 TEST(LavoOptions, AWindowOfOneIsATokenLate) {
-  FieldValues options = {{"r", int64_t{4}}, {"w", int64_t{1}}, {"combine", "global"}, {"memory_input", "raw"}};
+  FieldValues options = {{"r", int64_t{4}}, {"combine", "global"}, {"memory_input", "raw"}};
   const auto token = make("lavo", Pattern::causal_self, options, kSizes);
   options["memory_update"] = std::string("window");
+  options["w"] = int64_t{1};
   const auto window = make("lavo", Pattern::causal_self, options, kSizes);
   const at::NoGradGuard no_grad;
   const at::Tensor q = normal({2, 2, 9, 8}, 1), v = normal({2, 2, 9, 8}, 3);
@@ -146,8 +198,8 @@ TEST(LavoOptions, DropoutIsDrawnInTrainingAlone) {
   EXPECT_FALSE(seeded(1).equal(expected));
 
   // One key with weight 1: it is dropped, or doubled.
-  const auto single = make("lavo", Pattern::causal_self,
-                           {{"r", int64_t{4}}, {"w", int64_t{1}}, {"combine", "local"}, {"dropout", 0.5}}, kSizes);
+  const auto single =
+      make("lavo", Pattern::causal_self, {{"w", int64_t{1}}, {"combine", "local"}, {"dropout", 0.5}}, kSizes);
   single->train();
   const at::Tensor v = normal({2, 2, 200, 8}, 3);
   const at::Tensor factor = single->attend(v, v, v).detach() / v;

@@ -32,9 +32,15 @@ inline AttentionPtr make(const std::string& name, Pattern pattern, const FieldVa
   return module;
 }
 
-/// Options of a small LAVO, r = 4 and w = 3 where `options` does not say otherwise.
+/// Options of a small LAVO, r = 4 and w = 3 where `options` does not say otherwise, or makes them idle.
 inline FieldValues small_lavo(FieldValues options = {}) {
-  options.insert({{"r", int64_t{4}}, {"w", int64_t{3}}});
+  const auto is = [&](const char* name, const char* value) {
+    const auto found = options.find(name);
+    return found != options.end() && found->second == FieldValue(std::string(value));
+  };
+  const bool windows = !is("combine", "global") || !is("memory_input", "raw") || is("memory_update", "window");
+  if (!is("combine", "local")) options.insert({"r", int64_t{4}});
+  if (windows) options.insert({"w", int64_t{3}});
   return options;
 }
 

@@ -87,6 +87,28 @@ std::vector<int64_t> tokens_of(const PatternView& view) {
   return {view.dense_rows, view.dense_rows + view.dense_row_count};
 }
 
+// Drawn from those behind the first window, all of them where they are fewer than g; causal ones whatever the length.
+TEST(GlobalTokens, AreDrawnBehindTheFirstWindow) {
+  const int64_t w = 6, g = 4;
+  const auto tokens = [&](int64_t n, uint64_t seed, bool causal) {
+    const FieldValues values = {{"w", w}, {"g", g}, {"causal", causal}, {"max_len", int64_t{20}}};
+    return tokens_of(build_pattern(pattern_options("window_overlap+global", values), n, {.seed = seed}).view());
+  };
+  for (const int64_t n : {0, 1, 6, 7, 9, 10, 11, 20}) {
+    const std::vector<int64_t> drawn = tokens(n, 3, false);
+    EXPECT_EQ(static_cast<int64_t>(drawn.size()), std::clamp<int64_t>(n - w, 0, g)) << n;
+    for (const int64_t token : drawn) EXPECT_TRUE(token >= w && token < n) << token;
+  }
+  const int64_t seeds = 4000;
+  for (const bool causal : {false, true}) {
+    std::map<int64_t, int64_t> seen;
+    for (int64_t seed = 0; seed < seeds; ++seed)
+      for (const int64_t token : tokens(causal ? 100 : 20, static_cast<uint64_t>(seed), causal)) ++seen[token];
+    EXPECT_EQ(seen.size(), 14);
+    for (int64_t token = w; token < 20; ++token) expect_fair(seen[token], seeds, 4.0 / 14);
+  }
+}
+
 // Windows, global tokens and r random keys: r new ones for each query that is not global, or all that are left.
 TEST(RandomKeys, ExactlySoManyNewOnes) {
   for (const bool causal : {false, true})

@@ -90,6 +90,14 @@ TEST(Chart, NarrowHasTheNamesBelow) {
   for (const char* name : {">lavo<", ">softmax<"}) EXPECT_EQ(count(to_svg(chart, ChartSize::narrow), name), 1) << name;
 }
 
+TEST(Chart, AnAxisFromZero) {
+  LineChart chart;
+  chart.series = {{"a", {{1, 18}, {2, 20}}}};
+  EXPECT_EQ(to_svg(chart).find(">0<"), std::string::npos);
+  chart.y_from_zero = true;
+  EXPECT_NE(to_svg(chart).find(">0<"), std::string::npos);
+}
+
 TEST(Chart, TicksAreRoundAndFew) {
   ChartAxis axis(true, 0, 100);
   for (const double value : {0.5, 3e7}) axis.include(value);

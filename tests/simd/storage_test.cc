@@ -30,11 +30,13 @@ void copy(const From* from, int64_t n, To* to) {
 void narrow(const float* from, int64_t n, BFloat16* to) { copy(from, n, to); }
 void widen(const BFloat16* from, int64_t n, float* to) { copy(from, n, to); }
 
-void block_float(const Dropout& dropout, int64_t row, int64_t head, int64_t i, int64_t j, float* factors) {
-  vec::dropout_block(HeadDropout{dropout, row, head}, i, j, static_cast<float>(dropout.scale()), factors);
+void block_float(const Dropout& dropout, int64_t row, int64_t head, int64_t start, int64_t i, int64_t j,
+                 float* factors) {
+  vec::dropout_block(HeadDropout{dropout, row, head, start}, i, j, static_cast<float>(dropout.scale()), factors);
 }
-void block_double(const Dropout& dropout, int64_t row, int64_t head, int64_t i, int64_t j, double* factors) {
-  vec::dropout_block(HeadDropout{dropout, row, head}, i, j, dropout.scale(), factors);
+void block_double(const Dropout& dropout, int64_t row, int64_t head, int64_t start, int64_t i, int64_t j,
+                  double* factors) {
+  vec::dropout_block(HeadDropout{dropout, row, head, start}, i, j, dropout.scale(), factors);
 }
 
 }  // namespace longspan::HWY_NAMESPACE
@@ -84,17 +86,17 @@ void expect_definition(Block block) {
     for (const uint64_t seed : {uint64_t{0}, uint64_t{0x9876543210fedcba}, ~uint64_t{0}}) {
       const Dropout dropout{p, seed};
       for (const int64_t i : {int64_t{0}, int64_t{160}, int64_t{0xFFFFFFF0}})
-        for (const int64_t j : {int64_t{0}, int64_t{48}, int64_t{0x7FFFFFF0}}) {
-          alignas(64) T factors[256];
-          block(dropout, 3, 5, i, j, factors);
-          for (uint32_t key = 0; key < 16; ++key)
-            for (uint32_t lane = 0; lane < 16; ++lane)
-              ASSERT_EQ(factors[key * 16 + lane],
-                        dropout.keeps(3, 5, static_cast<uint32_t>(i) + lane, static_cast<uint32_t>(j) + key)
-                            ? static_cast<T>(dropout.scale())
-                            : T(0))
-                  << "p " << p << " seed " << seed << " query " << i + lane << " key " << j + key;
-        }
+        for (const int64_t j : {int64_t{0}, int64_t{48}, int64_t{0x7FFFFFF0}})
+          for (const int64_t start : {int64_t{0}, int64_t{8}, int64_t{13}, (int64_t{1} << 35) + 2}) {
+            alignas(64) T factors[256];
+            block(dropout, 3, 5, start, i, j, factors);
+            for (int64_t key = 0; key < 16; ++key)
+              for (int64_t lane = 0; lane < 16; ++lane)
+                ASSERT_EQ(factors[key * 16 + lane], dropout.keeps(3, 5, start + i + lane, start + j + key)
+                                                        ? static_cast<T>(dropout.scale())
+                                                        : T(0))
+                    << "p " << p << " seed " << seed << " query " << i + lane << " key " << j + key << " of " << start;
+          }
     }
 }
 

@@ -102,6 +102,12 @@ TEST_F(HistoryFile, WhatIsNoEventGoesAndTheRestStays) {
   EXPECT_EQ(told(3), (std::vector<std::string>{"start 0", "step 1", "step 2", "step 3"}));
 }
 
+TEST_F(HistoryFile, ANewRunBeginsANewFile) {
+  work(1, 3);
+  work(1, 1);
+  EXPECT_EQ(told(1), (std::vector<std::string>{"start 0", "step 1"}));
+}
+
 TEST_F(HistoryFile, AWholeHistoryIsNotRewritten) {
   work(1, 3);
   const auto before = std::filesystem::last_write_time(file());

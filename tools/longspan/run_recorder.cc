@@ -38,7 +38,11 @@ RunRecorder::RunRecorder(std::string folder, report::TrainingRun page, double by
 }
 
 RunRecorder::~RunRecorder() {
-  if (!finished_ && history_) finish(report::TrainingRun::Status::failed);
+  if (finished_ || !history_) return;
+  try {
+    finish(report::TrainingRun::Status::failed);
+  } catch (...) {  // the error that ended the run is the one to be told
+  }
 }
 
 template <class Action>

@@ -86,19 +86,26 @@ HWY_INLINE void load_tile(const HeadRows<S, O>& rows, const Tile& tile, TilePane
   const bool finite_queries = pack(rows.q, rows.width, panels.query_rows);
   const bool finite_douts = pack(rows.dout, rows.value_width, panels.dout_rows);
   panels.exact_rows = !(finite_queries && finite_douts);
-  panel::transpose_tile(panels.query_rows, kTileStride, rows.width, panels.query_columns);
-  panel::transpose_tile(panels.dout_rows, kTileStride, rows.value_width, panels.dout_columns);
-  panel::zero_rows(rows.width, kLocalTile, panels.dquery_rows, kTileStride, 0);
+  panels.all_weighted = true;
   for (int64_t lane = 0; lane < kLocalTile; ++lane) {
     const bool alive = lane >= tile.live && lane < tile.live_end;
     const int64_t i = tile.start + lane - rows.offset;
-    const T log_sum = alive ? rows.lse.data[i * rows.lse.row_stride] : kInfinity;
-    panels.shift[lane] = log_sum == -kInfinity ? kInfinity : log_sum * static_cast<T>(panel::kLog2E);
-    panels.dead[lane] = alive ? T(0) : -kInfinity;
-    panels.delta[lane] = alive ? panel_dot(panels.dout_rows + lane * kPanelWidth, kTileStride,
-                                           rows.out.data + i * rows.out.row_stride, rows.value_width)
-                               : T(0);
+    const T log_sum = alive ? rows.lse.data[i * rows.lse.row_stride] : -kInfinity;
+    const bool weighted = log_sum != -kInfinity;
+    panels.shift[lane] = weighted ? log_sum * static_cast<T>(panel::kLog2E) : kInfinity;
+    panels.dead[lane] = weighted ? T(0) : -kInfinity;
+    panels.delta[lane] = weighted ? panel_dot(panels.dout_rows + lane * kPanelWidth, kTileStride,
+                                              rows.out.data + i * rows.out.row_stride, rows.value_width)
+                                  : T(0);
+    if (weighted || !alive) continue;
+    // A row without a finite score gives no gradient, whatever stands in it.
+    panels.all_weighted = false;
+    panel::zero_rows(rows.width, 1, panels.query_rows, kTileStride, lane);
+    panel::zero_rows(rows.value_width, 1, panels.dout_rows, kTileStride, lane);
   }
+  panel::transpose_tile(panels.query_rows, kTileStride, rows.width, panels.query_columns);
+  panel::transpose_tile(panels.dout_rows, kTileStride, rows.value_width, panels.dout_columns);
+  panel::zero_rows(rows.width, kLocalTile, panels.dquery_rows, kTileStride, 0);
 }
 
 /// Prefetches the `count` query rows of a tile.
@@ -266,8 +273,8 @@ void backward_unit(const LocalBackward<S, O>& params, const LocalUnit& unit, Bac
         values.prefetch();
         prefetch_tile(heads[0].rows, next - offset, std::min(kLocalTile, unit.last - next));
       }
-      tile_gradients(tile, work.distances, scale, panels, tile_panels,
-                     HeadDropout{params.dropout, unit.sequence, work.head}, work.band_sums);
+      tile_gradients(tile, work.distances, scale, panels, tile_panels, head_dropout(params, unit.sequence, work.head),
+                     work.band_sums);
       for (int64_t lane = tile.live; lane < tile.live_end; ++lane)
         panel::store_row(tile_panels.dquery_rows, kTileStride, lane, width, gradient_scale,
                          work.rows.dq.data + (start + lane - offset) * work.rows.dq.row_stride);

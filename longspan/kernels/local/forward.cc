@@ -213,8 +213,7 @@ HWY_INLINE void forward_head(const LocalForward<S, O>& params, const LocalUnit& 
     // A lane without a finite score keeps weights of zero: e^(-infinity - 0).
     for (V& maximum : maxima) maximum = hn::IfThenZeroElse(hn::Eq(maximum, minus_infinity), maximum);
     exponentiate(maxima, factors, count, weights, sums);
-    if (params.dropout.active())
-      drop_weights(HeadDropout{params.dropout, unit.sequence, head}, start, first, count, weights);
+    if (params.dropout.active()) drop_weights(head_dropout(params, unit.sequence, head), start, first, count, weights);
     const int64_t next = std::min(start + kLocalTile, unit.last);
     panel::prefetch_rows(q.data + (next - x.offset) * q.row_stride, q.row_stride, width,
                          std::min(kLocalTile, unit.last - next));
@@ -227,12 +226,18 @@ HWY_INLINE void forward_head(const LocalForward<S, O>& params, const LocalUnit& 
       const auto none = hn::Eq(sums[i], hn::Zero(d));
       const V scaled = hn::Mul(sums[i], hn::Load(d, factors + i * N));
       hn::Store(hn::IfThenZeroElse(none, hn::Div(numerator, scaled)), d, inverse + i * N);
-      const V log = hn::MulAdd(maxima[i], hn::Set(d, static_cast<T>(panel::kLn2)), panel::Log(d, sums[i]));
+      // The logarithm is one of numbers, and a maximum may have passed over NaN: the sum keeps it.
+      const V kept = hn::Add(panel::Log(d, sums[i]), hn::Sub(sums[i], sums[i]));
+      const V log = hn::MulAdd(maxima[i], hn::Set(d, static_cast<T>(panel::kLn2)), kept);
       hn::Store(hn::IfThenElse(none, minus_infinity, log), d, log_sum + i * N);
     }
     for (int64_t lane = tile.live; lane < tile.live_end; ++lane) {
       const int64_t i = start + lane - x.offset;
-      panel::store_row(out_rows, kTileStride, lane, value_width, inverse[lane], out.data + i * out.row_stride);
+      O* to = out.data + i * out.row_stride;
+      if (inverse[lane] == 0)  // a select: values of weight zero may be NaN
+        std::fill_n(to, value_width, O(0.0f));
+      else
+        panel::store_row(out_rows, kTileStride, lane, value_width, inverse[lane], to);
       lse.data[i * lse.row_stride] = log_sum[lane];
     }
   }

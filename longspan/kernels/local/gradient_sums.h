@@ -17,12 +17,15 @@
 namespace longspan::kernels {
 
 /// Positions of a backward unit: at least the reaches, so that a key is seen from its own unit and the two beside it.
+/// Where gradients are rounded a unit leaves twice as much beside them (UnitSums::own): four times both reaches keep
+/// that below one half of dk and dv in the type of the sums.
 template <class S>
 int64_t backward_unit_length(const LocalParams<S>& params) {
   constexpr int64_t kSmallest = 512;
   constexpr int64_t kLargest = int64_t{1} << 40;
-  const int64_t reach = std::min(std::max(params.reach_left, params.reach_right), kLargest);
-  return std::max(kSmallest, (reach + kSmallest - 1) / kSmallest * kSmallest);
+  const int64_t left = std::min(params.reach_left, kLargest), right = std::min(params.reach_right, kLargest);
+  const int64_t least = std::is_same_v<S, Computed<S>> ? std::max(left, right) : 4 * (left + right);
+  return std::max(kSmallest, (least + kSmallest - 1) / kSmallest * kSmallest);
 }
 
 /// Where a unit leaves its part of what is summed over units.

@@ -25,7 +25,7 @@ namespace longspan::kernels {
 /// BFloat16. Everything is computed, and summed, as Computed<S>.
 template <class S>
 struct LocalParams {
-  int64_t sequences = 0;    ///< batch rows, or packed sequences; dropout counts rows so
+  int64_t sequences = 0;    ///< batch rows, or packed sequences
   int64_t heads = 0;        ///< H, of queries
   int64_t key_heads = 0;    ///< Hk, a divisor of H; 0: H. Query head h reads key head h / (H / Hk)
   int64_t width = 0;        ///< D of q and k, 1 or more
@@ -35,6 +35,9 @@ struct LocalParams {
   int64_t reach_right = 0;  ///< inclusive, >= 0
   double scale = 1;
   Dropout dropout;
+  /// [sequences][2]: the row and the position of the first key that dropout counts each sequence from; nullptr: its
+  /// number and 0.
+  const int64_t* dropout_origin = nullptr;
   RowsView<const S> q, k, v;
   /// Position scores, element `offset + table_centre` for offset j - i; nullptr for none. Offsets within the reaches
   /// are inside the table.

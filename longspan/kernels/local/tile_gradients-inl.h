@@ -44,13 +44,14 @@ template <class T>
 struct TilePanels {
   HWY_ALIGN T shift[kLocalTile];  ///< log2(e) lse, +infinity for lanes without a query or without a weight
   HWY_ALIGN T delta[kLocalTile];  ///< <dout_i, out_i>
-  HWY_ALIGN T dead[kLocalTile];   ///< -infinity for lanes without a query, else 0
+  HWY_ALIGN T dead[kLocalTile];   ///< -infinity for lanes without a query or without a weight, else 0
   T* query_rows;
   T* query_columns;
   T* dout_rows;
   T* dout_columns;
   T* dquery_rows;
-  bool exact_rows;  ///< a query or incoming gradient is not finite
+  bool exact_rows;    ///< a query or incoming gradient is not finite
+  bool all_weighted;  ///< every query has a weight
 };
 
 /// Weights p and score gradients ds = p (dp - delta) of one tile and one block of keys: [key][lane]. `kept`: the
@@ -106,7 +107,7 @@ HWY_INLINE void block_dqueries(const Tile& tile, int64_t block, const UnitPanels
   for (int64_t lane = tile.live / kRows * kRows; lane < tile.live_end; lane += kRows) {
     const int64_t begin = std::max(tile.key_begin(lane) - block, int64_t{0});
     const int64_t end = std::min(tile.key_end(lane + kRows - 1) - block, kLocalTile);
-    if (begin >= end) continue;
+    if (begin >= end || (kRows == 1 && rows.dead[lane] != 0)) continue;
     panel::update_rows<kRows, 1, kLocalTile, false>(dscores + lane, unit.keys + unit.ring.row(block) * kPanelWidth,
                                                     unit.ring.chunk_stride(), begin, end, unit.width,
                                                     rows.dquery_rows + lane * kPanelWidth, kTileStride);
@@ -150,9 +151,8 @@ HWY_NOINLINE void tile_gradients(const Tile& tile, const DistanceScores<T>& dist
   HWY_ALIGN T kept_memory[kLocalTile * kLocalTile];
   const T* kept = dropout.active() ? kept_memory : nullptr;
   for (int64_t block = tile.first_block(); block < tile.last_key(); block += kLocalTile) {
-    if (kept != nullptr)
-      panel::dropout_block(dropout, tile.start, block, static_cast<T>(dropout.scale()), kept_memory);
-    if (tile.whole(block))
+    if (kept != nullptr) panel::dropout_block(dropout, tile.start, block, static_cast<T>(dropout.scale()), kept_memory);
+    if (rows.all_weighted && tile.whole(block))
       block_gradients<true>(tile, distances, scale, block, unit, rows, kept, weights, dscores);
     else
       block_gradients<false>(tile, distances, scale, block, unit, rows, kept, weights, dscores);

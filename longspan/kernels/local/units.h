@@ -36,6 +36,14 @@ HeadGroup head_group(const LocalParams<S>& params, int64_t key_head) {
   return {key_head * size, (key_head + 1) * size};
 }
 
+/// Dropout of a query head of a sequence, at positions on its key axis.
+template <class S>
+HeadDropout head_dropout(const LocalParams<S>& params, int64_t sequence, int64_t head) {
+  if (params.dropout_origin == nullptr) return {params.dropout, sequence, head};
+  const int64_t* origin = params.dropout_origin + 2 * sequence;
+  return {params.dropout, origin[0], head, origin[1]};
+}
+
 /// Positions [first, last) on the key axis of one (sequence, key head), for all query heads that read it.
 struct LocalUnit {
   int64_t sequence = 0;

@@ -27,15 +27,20 @@ HWY_NOINLINE void query_gradient(const GradientRun<T>& run, int64_t row, int64_t
   store_rows<T>(s.tile.data(), wide, rows, run.width, nullptr, run.dq, row);
 }
 
-/// dz from dh, and the tile's rows of dm = B^T dz, added up over the heads of the group.
+/// dz from dh, and what the rows ask of those before them.
 template <class T>
-HWY_NOINLINE void feature_gradient(const GradientRun<T>& run, int64_t row, int64_t rows, const double* inverse,
-                                   BackwardScratch<T>& s) {
-  const int64_t stride = padded(run.slots), wide = padded(run.width), slots = whole_vectors<T>(run.slots);
+HWY_NOINLINE void slot_gradient(const GradientRun<T>& run, int64_t rows, const double* inverse, BackwardScratch<T>& s) {
+  const int64_t stride = padded(run.slots), slots = whole_vectors<T>(run.slots);
   if (run.window > 0)
     suffix_windows(rows, slots, s.du.data(), stride, inverse, s.suffix.data(), s.pending.data(), s.dz.data());
   else
     suffix_rows(rows, slots, s.du.data(), stride, inverse, s.suffix.data(), s.dz.data());
+}
+
+/// The tile's rows of dm = B^T dz, added up over the heads of the group.
+template <class T>
+HWY_NOINLINE void feature_gradient(const GradientRun<T>& run, int64_t row, int64_t rows, BackwardScratch<T>& s) {
+  const int64_t stride = padded(run.slots), wide = padded(run.width);
   T* dm = s.dm.data() + row * wide;
   T* out = run.first_of_group ? dm : s.tile.data();
   sn::MultiplyPanel(rows, run.slots, run.width, s.dz.data(), stride, s.basis.rows(), wide, out, wide);
@@ -64,10 +69,12 @@ HWY_NOINLINE void gradient_tile(const GradientRun<T>& run, int64_t row, int64_t 
   }
   read_rows_backward(rows, run.slots, stride, static_cast<T>(run.scale), s.a.data(), h, h_stride, factors, s.du.data(),
                      s.u.data(), s.da.data());
+  if (causal) slot_gradient(run, rows, inverse, s);
+  if (run.sums_alone) return;
   query_gradient(run, row, rows, s);
   sn::OuterTerm<T> terms[3] = {{s.u.data(), s.g.data()}, {s.da.data(), s.q.data()}, {s.dz.data(), s.m.data()}};
   if (causal) {
-    feature_gradient(run, row, rows, inverse, s);
+    feature_gradient(run, row, rows, s);
     load_rows(run.m, row, rows, run.width, s.m.data(), wide);
   } else {
     add_rows<Accumulator::float64>(rows, slots, s.du.data(), stride, s.suffix.data());

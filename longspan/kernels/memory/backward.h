@@ -16,13 +16,14 @@ template <class T>
 struct GradientRun {
   int64_t slots = 0, width = 0, rows = 0;
   double scale = 1;
-  int64_t count = 0;  ///< position of the first row
+  int64_t count = 0;    ///< position of the first row
   HeadDropout dropout;  ///< of the slots' reading weights
   Rows<const T> q, dout;
   Rows<T> dq;
   // Causal. The gradient of m stays in the scratch, where the heads of a group add theirs up.
   Rows<const T> m;
   bool first_of_group = true;
+  bool sums_alone = false;  ///< only dsums and pending are wanted
   int64_t window = 0;
   const double* closed = nullptr;   ///< [slots] sums before the chunk
   const double* open = nullptr;     ///< [slots] sums of the chunk before the first row; null for zeros

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "longspan/base/check.h"
 #include "longspan/kernels/memory/memory.h"
@@ -28,6 +29,10 @@ void check_memory(const MemoryParams<S, M>& p) {
     LONGSPAN_CHECK(!p.causal || p.state.count == nullptr || p.state.count[s] >= 0,
                    "orthogonal memory: count of sequence ", s, " must not be negative, got ",
                    p.state.count ? p.state.count[s] : 0);
+    const int64_t most = std::numeric_limits<int64_t>::max() - p.queries.size(s);
+    LONGSPAN_CHECK(!p.causal || p.state.count == nullptr || p.state.count[s] <= most,
+                   "orthogonal memory: count of sequence ", s, " must be at most 2^63 - 1 - ", p.queries.size(s), " = ",
+                   most, ", got ", p.state.count ? p.state.count[s] : 0);
   }
 }
 

@@ -37,6 +37,12 @@ inline void check_same_device(const char* op, const char* name, const at::Tensor
                     ", got ", t.device());
 }
 
+/// What is read by numbers may lie on the CPU too.
+inline void check_on_cpu_or_beside(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q) {
+  TORCH_CHECK_VALUE(t.is_cpu() || t.device() == q.device(), op, ": ", name, ": expected a tensor on ",
+                    q.is_cpu() ? "" : "cpu or ", q.device(), ", got device ", t.device());
+}
+
 /// Same device and dtype as the operator's first tensor `q`.
 inline void check_same_kind(const char* op, const char* name, const at::Tensor& t, const at::Tensor& q,
                             const char* q_name = "q") {
@@ -82,8 +88,7 @@ void check_borders_shape(const char* op, const char* name, const at::Tensor& cu,
                     cu.sym_sizes());
   TORCH_CHECK_VALUE(cu.scalar_type() == at::kLong || cu.scalar_type() == at::kInt, op, ": ", name,
                     ": expected int64 or int32, got ", dtype_name(cu));
-  TORCH_CHECK_VALUE(cu.is_cpu() || cu.device() == q.device(), op, ": ", name, ": expected a tensor on ",
-                    q.is_cpu() ? "" : "cpu or ", q.device(), ", got device ", cu.device());
+  check_on_cpu_or_beside(op, name, cu, q);
   TORCH_CHECK_VALUE(sizes_of<Int>(q)[0] == 1, op, ": ", name,
                     ": expected a batch of 1 in a packed call, got B = ", sizes_of<Int>(q)[0]);
 }
@@ -95,8 +100,7 @@ inline void check_dropout(const char* op, double dropout, const std::optional<at
   if (!seed) return;
   check_dims(op, "dropout_seed", *seed, 0, "no dimensions");
   TORCH_CHECK_VALUE(seed->scalar_type() == at::kLong, op, ": dropout_seed: expected int64, got ", dtype_name(*seed));
-  TORCH_CHECK_VALUE(seed->is_cpu() || seed->device() == q.device(), op, ": dropout_seed: expected a tensor on ",
-                    q.is_cpu() ? "" : "cpu or ", q.device(), ", got device ", seed->device());
+  check_on_cpu_or_beside(op, "dropout_seed", *seed, q);
 }
 
 /// Whether the elements of `t` can be read: not on the meta device, nor in a tensor that stands for one while a graph

@@ -1,6 +1,7 @@
 #include "longspan/ops/common/dropout.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/bitwise_right_shift.h>
 #include <ATen/ops/broadcast_tensors.h>
 #include <ATen/ops/stack.h>
@@ -57,7 +58,7 @@ DropoutMask::DropoutMask(double probability, const OptionalTensor& seed, const a
 }
 
 at::Tensor DropoutMask::apply(const at::Tensor& p, const at::Tensor& row, const at::Tensor& head, const at::Tensor& i,
-                              const at::Tensor& group) const {
+                              const at::Tensor& group, const at::Tensor& shift) const {
   const Dropout dropout{probability_, 0};
   const auto threshold = static_cast<int64_t>(dropout.threshold());
   // Flat counters: broadcasting in each of the calls would cost more than the copies, most of all over symbolic sizes.
@@ -67,8 +68,15 @@ at::Tensor DropoutMask::apply(const at::Tensor& p, const at::Tensor& row, const 
   for (at::Tensor& word : words) word = word < threshold;
   std::vector<c10::SymInt> sizes = counters[0].sym_sizes().vec();
   sizes.back() = sizes.back() * 4;
-  const at::Tensor dropped = at::stack(words, -1).view_symint(sizes);
-  return p.masked_fill(dropped.narrow_symint(-1, 0, p.sym_size(-1)), 0) * dropout.scale();
+  const c10::SymInt columns = p.sym_size(-1);
+  at::Tensor dropped = at::stack(words, -1).view_symint(sizes);
+  if (shift.defined()) {
+    sizes.back() = columns;
+    dropped = dropped.gather(-1, (shift + at::arange(columns, shift.options())).expand_symint(sizes));
+  } else {
+    dropped = dropped.narrow_symint(-1, 0, columns);
+  }
+  return p.masked_fill(dropped, 0) * dropout.scale();
 }
 
 }  // namespace longspan::ops

@@ -19,9 +19,10 @@ class DropoutMask {
   bool active() const { return probability_ > 0; }
   /// `p` with the elements that are not kept set to zero and the others scaled. row, head, i and group: int64 tensors
   /// that broadcast to the shape of p, where group and the last dimension of p count fours of positions j: element
-  /// 4 g + j of p stands at position 4 group[g] + j.
+  /// 4 g + j of p stands at position 4 group[g] + j. With `shift`, which broadcasts likewise, elements from 0 to 3, the
+  /// first element of p stands at position 4 group[0] + shift, and group has one four more.
   at::Tensor apply(const at::Tensor& p, const at::Tensor& row, const at::Tensor& head, const at::Tensor& i,
-                   const at::Tensor& group) const;
+                   const at::Tensor& group, const at::Tensor& shift = {}) const;
 
  private:
   double probability_;

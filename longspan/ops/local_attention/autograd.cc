@@ -22,7 +22,8 @@ class Attend : public torch::autograd::Function<Attend> {
     ctx->mark_non_differentiable({lse});
     const at::Tensor none;
     ctx->save_for_backward({q, k, v, table.value_or(none), out, lse, o.cu_seqlens.value_or(none),
-                            o.cu_seqlens_k.value_or(none), o.dropout_seed.value_or(none)});
+                            o.cu_seqlens_k.value_or(none), o.dropout_seed.value_or(none),
+                            o.dropout_origin.value_or(none)});
     ctx->saved_data["reach_left"] = o.reach_left;
     ctx->saved_data["reach_right"] = o.reach_right;
     ctx->saved_data["scale"] = o.scale;
@@ -41,7 +42,8 @@ class Attend : public torch::autograd::Function<Attend> {
                           .cu_seqlens = optional(saved[6]),
                           .cu_seqlens_k = optional(saved[7]),
                           .dropout = ctx->saved_data["dropout"].toDouble(),
-                          .dropout_seed = optional(saved[8])};
+                          .dropout_seed = optional(saved[8]),
+                          .dropout_origin = optional(saved[9])};
     auto [dq, dk, dv, dtable] = call_backward(grads[0], x, saved[4], saved[5], options);
     result[0] = dq;
     result[1] = dk;

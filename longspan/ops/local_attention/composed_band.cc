@@ -4,8 +4,6 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
@@ -14,6 +12,7 @@
 
 #include "longspan/ops/common/dropout.h"
 #include "longspan/ops/common/packing.h"
+#include "longspan/ops/local_attention/band_products.h"
 #include "longspan/ops/local_attention/check.h"
 
 namespace longspan::ops::local {
@@ -38,6 +37,10 @@ struct Span {
     block = left.max(right).max(kShortestBlock);
   }
   c10::SymInt size() const { return left + block + right; }
+  /// The keys of the span that the window of a query holds.
+  Band band(const Options& options) const {
+    return {left - left.min(options.reach_left), left + right.min(options.reach_right) + 1};
+  }
 };
 
 // The axis of keys in blocks. Queries are laid out on it too, each at the key that it is aligned with; a place without
@@ -91,17 +94,28 @@ class KeyAxis {
     return arange(span_.size()).unsqueeze(0) - query.unsqueeze(1);
   }
 
-  /// Applies dropout to probabilities [B, Hk, blocks, G, block, span].
-  at::Tensor drop(const at::Tensor& p, const DropoutMask& dropout) const {
+  /// Applies dropout to probabilities [B, Hk, blocks, G, block, span]. `origin`: the argument dropout_origin.
+  at::Tensor drop(const at::Tensor& p, const DropoutMask& dropout, const OptionalTensor& origin) const {
     if (!dropout.active()) return p;
     const c10::SymInt kv_heads = p.sym_size(1), group = p.sym_size(3);
     const at::Tensor head = arange(kv_heads * group).view_symint({kv_heads, 1, group, 1, 1});
-    const at::Tensor row = keys_.packed() ? layout_.sequence().view_symint({blocks(), 1, 1, 1})
-                                          : arange(p.sym_size(0)).view_symint({p.sym_size(0), 1, 1, 1, 1, 1});
-    const at::Tensor origin = (layout_.origin() + at::Scalar(first_)).view_symint({blocks(), 1, 1, 1});
-    const at::Tensor i = origin + arange(span_.block).unsqueeze(1);
-    const at::Tensor fours = (origin - at::Scalar(span_.left)).floor_divide(4) + arange(span_.size() / 4);
-    return dropout.apply(p, row, head, i, fours);
+    at::Tensor row = keys_.packed() ? layout_.sequence().view_symint({blocks(), 1, 1, 1})
+                                    : arange(p.sym_size(0)).view_symint({p.sym_size(0), 1, 1, 1, 1, 1});
+    at::Tensor first = (layout_.origin() + at::Scalar(first_)).view_symint({blocks(), 1, 1, 1});  // of each block
+    at::Tensor shift;
+    if (origin) {
+      at::Tensor of_sequence = origin->to(row.device(), /*non_blocking=*/true);
+      // Blocks that no sequence uses have the number S.
+      if (keys_.packed()) of_sequence = at::constant_pad_nd(of_sequence, {0, 0, 0, 1});
+      const at::Tensor given = of_sequence.index_select(0, row.reshape(-1));
+      const auto column = [&](int64_t c) { return given.select(1, c).view_symint(row.sym_sizes()); };
+      row = column(0);
+      first = first + column(1);
+      shift = column(1).remainder(4);
+    }
+    const at::Tensor i = first + arange(span_.block).unsqueeze(1);
+    const c10::SymInt fours = span_.size() / 4 + (origin ? 1 : 0);
+    return dropout.apply(p, row, head, i, (first - at::Scalar(span_.left)).floor_divide(4) + arange(fours), shift);
   }
 
  private:
@@ -145,29 +159,27 @@ Outputs attend(const Inputs& x, const Options& options, const c10::SymInt& first
   const c10::SymInt group = kv_heads > 0 ? heads / kv_heads : c10::SymInt(1);
   const Span span(options, x.k.sym_size(2));
   const KeyAxis axis(x, options, first, span);
-  // A group of query heads is one taller matrix.
-  const auto by_group = [&](const at::Tensor& t) {  // [B, H, blocks, block, W] -> [B, Hk, blocks, G block, W]
-    return t.unflatten_symint(1, {kv_heads, group}).transpose(2, 3).flatten(3, 4);
+  const auto by_group = [&](const at::Tensor& t) {  // [B, H, blocks, block, W] -> [B, Hk, blocks, G, block, W]
+    return t.unflatten_symint(1, {kv_heads, group}).transpose(2, 3);
   };
   const auto by_head = [&](const at::Tensor& t) {  // [B, Hk, blocks, G, block, W] -> [B, H, blocks, block, W]
     return t.transpose(2, 3).flatten(1, 2);
   };
-  const auto unflatten = [&](const at::Tensor& t) { return t.unflatten_symint(3, {group, span.block}); };
   const double scale = options.scale.value_or(default_scale(x.q.sym_size(3).guard_int(__FILE__, __LINE__)));
 
   const at::Tensor offsets = axis.offsets();
   const at::Tensor in_reach = (offsets >= -options.reach_left).logical_and(offsets <= options.reach_right);
   const at::Tensor outside = in_reach.logical_and(axis.has_key()).logical_not().unsqueeze(1);
+  const Band band = span.band(options);
   const at::Tensor q = by_group(axis.spread_queries(x.q)) * scale;
-  at::Tensor scores = unflatten(at::matmul(q, axis.spread_keys(x.k).transpose(-2, -1)));
-  if (x.table) scores = scores + biases(*x.table, offsets, options, kv_heads);
-  scores = scores.masked_fill(outside, -std::numeric_limits<double>::infinity());
-  const at::Tensor lse = at::logsumexp(scores.detach(), {-1}, /*keepdim=*/true);
+  const OptionalTensor bias = x.table ? OptionalTensor(biases(*x.table, offsets, options, kv_heads)) : std::nullopt;
+  const Scores scores = band_scores(q, axis.spread_keys(x.k), bias, outside, band);
+  const at::Tensor empty = scores.lse == -std::numeric_limits<double>::infinity();
   const DropoutMask dropout(options.dropout, options.dropout_seed, x.q);
-  // A place without a query may see no key; its softmax is not a number.
-  const at::Tensor p = axis.drop(at::softmax(scores, -1).masked_fill(outside, 0), dropout);
-  const at::Tensor out = unflatten(at::matmul(p.flatten(3, 4), axis.spread_keys(x.v)));
-  return {axis.collect_queries(by_head(out)), axis.collect_queries(by_head(lse)).squeeze(-1)};
+  const at::Tensor weights = at::softmax(scores.values, -1).masked_fill(outside.logical_or(empty), 0);
+  const at::Tensor out =
+      band_mix(axis.drop(weights, dropout, options.dropout_origin), axis.spread_keys(x.v), band).masked_fill(empty, 0);
+  return {axis.collect_queries(by_head(out)), axis.collect_queries(by_head(scores.lse)).squeeze(-1)};
 }
 
 // Of the borders, where they are at hand.

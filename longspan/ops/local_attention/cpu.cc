@@ -17,7 +17,8 @@ namespace {
 // The operands with dense rows and the borders; they must outlive the kernel's views of them.
 struct Operands {
   at::Tensor q, k, v;
-  at::Tensor table;  // in the dtype of the sums
+  at::Tensor table;           // in the dtype of the sums
+  at::Tensor dropout_origin;  // where given
   Borders queries, keys;
   int64_t reach_left, reach_right;
   double scale;
@@ -38,6 +39,7 @@ struct Operands {
     reach_right = std::min(o.reach_right, shape.keys);
     scale = o.scale.value_or(default_scale(shape.width));
     dropout = load_dropout(o.dropout, o.dropout_seed);
+    if (o.dropout_origin) dropout_origin = o.dropout_origin->contiguous();
   }
 
   template <class S>
@@ -53,6 +55,7 @@ struct Operands {
     p.reach_right = reach_right;
     p.scale = scale;
     p.dropout = dropout;
+    if (dropout_origin.defined()) p.dropout_origin = dropout_origin.const_data_ptr<int64_t>();
     p.q = rows<S>(q);
     p.k = rows<S>(k);
     p.v = rows<S>(v);

@@ -11,7 +11,7 @@ Outputs call_forward(const Inputs& x, const Options& o) {
                              .findSchemaOrThrow("longspan::local_attention_forward", "")
                              .typed<decltype(flat_forward<call_forward>)>();
   return op.call(x.q, x.k, x.v, x.table, o.reach_left, o.reach_right, o.scale, o.cu_seqlens, o.cu_seqlens_k, o.dropout,
-                 o.dropout_seed, o.float32_out, o.backend);
+                 o.dropout_seed, o.dropout_origin, o.float32_out, o.backend);
 }
 
 Gradients call_backward(const at::Tensor& dout, const Inputs& x, const at::Tensor& out, const at::Tensor& lse,
@@ -20,7 +20,7 @@ Gradients call_backward(const at::Tensor& dout, const Inputs& x, const at::Tenso
                              .findSchemaOrThrow("longspan::local_attention_backward", "")
                              .typed<decltype(flat_backward<call_backward>)>();
   return op.call(dout, x.q, x.k, x.v, x.table, out, lse, o.reach_left, o.reach_right, o.scale, o.cu_seqlens,
-                 o.cu_seqlens_k, o.dropout, o.dropout_seed);
+                 o.cu_seqlens_k, o.dropout, o.dropout_seed, o.dropout_origin);
 }
 
 namespace {

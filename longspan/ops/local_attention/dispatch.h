@@ -27,9 +27,10 @@ template <auto function>
 auto flat_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const OptionalTensor& table,
                   int64_t reach_left, int64_t reach_right, std::optional<double> scale,
                   const OptionalTensor& cu_seqlens, const OptionalTensor& cu_seqlens_k, double dropout,
-                  const OptionalTensor& dropout_seed, bool float32_out, std::string_view backend) {
+                  const OptionalTensor& dropout_seed, const OptionalTensor& dropout_origin, bool float32_out,
+                  std::string_view backend) {
   return function(Inputs{q, k, v, table}, Options{reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k, dropout,
-                                                  dropout_seed, float32_out, backend});
+                                                  dropout_seed, dropout_origin, float32_out, backend});
 }
 
 /// The same around function(dout, Inputs, out, lse, Options).
@@ -37,9 +38,11 @@ template <auto function>
 auto flat_backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                    const OptionalTensor& table, const at::Tensor& out, const at::Tensor& lse, int64_t reach_left,
                    int64_t reach_right, std::optional<double> scale, const OptionalTensor& cu_seqlens,
-                   const OptionalTensor& cu_seqlens_k, double dropout, const OptionalTensor& dropout_seed) {
-  return function(dout, Inputs{q, k, v, table}, out, lse,
-                  Options{reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k, dropout, dropout_seed});
+                   const OptionalTensor& cu_seqlens_k, double dropout, const OptionalTensor& dropout_seed,
+                   const OptionalTensor& dropout_origin) {
+  return function(
+      dout, Inputs{q, k, v, table}, out, lse,
+      Options{reach_left, reach_right, scale, cu_seqlens, cu_seqlens_k, dropout, dropout_seed, dropout_origin});
 }
 
 }  // namespace longspan::ops::local

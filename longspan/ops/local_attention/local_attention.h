@@ -25,6 +25,10 @@ struct LocalAttentionOptions {
   double dropout = 0;
   /// int64, no dimensions, on the CPU or beside q; needed where dropout > 0. base/dropout.h says what it decides.
   std::optional<at::Tensor> dropout_seed = std::nullopt;
+  /// [sequences, 2] int64, on the CPU or beside q: the row, and the position of the first key, that dropout counts each
+  /// batch row or packed sequence from; absent, its number and 0. With those of a stream's beginning the masks do not
+  /// depend on how it is cut.
+  std::optional<at::Tensor> dropout_origin = std::nullopt;
   /// The result of 16-bit operands is float32 and not rounded to their dtype.
   bool float32_out = false;
   /// "auto" (the kernel where there is one, else the composed form), "kernel", "composed" (any device and dtype, linear

@@ -4,56 +4,68 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/matmul.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <limits>
 #include <vector>
 
 #include "longspan/ops/common/load_dropout.h"
 #include "longspan/ops/common/rows.h"
+#include "longspan/ops/local_attention/band_products.h"
 #include "longspan/ops/local_attention/check.h"
 
 namespace longspan::ops::local {
 namespace {
 
-struct Sequence {
-  at::Tensor q, k, v;     // as many heads each
-  int64_t first_row = 0;  // of dropout: batch rows count from here
+// Batch rows of sequences of equal lengths, as many heads each.
+struct Sequences {
+  at::Tensor q, k, v;
+  at::Tensor origin;  // [B, 2] int64 on the CPU: the argument dropout_origin
 };
 
+// What an absent dropout_origin stands for.
+at::Tensor default_origin(int64_t sequences) {
+  return at::stack({at::arange(sequences, at::kLong), at::zeros({sequences}, at::kLong)}, 1);
+}
+
 // 1 / (1 - probability) where dropout keeps a weight, 0 where it does not: [B, H, N, M].
-at::Tensor kept(const Dropout& dropout, const Sequence& x) {
+at::Tensor kept(const Dropout& dropout, const Sequences& x) {
   const int64_t batch = x.q.size(0), heads = x.q.size(1), queries = x.q.size(2), keys = x.k.size(2);
   const at::Tensor factors = at::empty({batch, heads, queries, keys}, at::kDouble);
   double* factor = factors.mutable_data_ptr<double>();
-  const auto word = [](int64_t value) { return static_cast<uint32_t>(value); };
-  for (int64_t b = 0; b < batch; ++b)
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t row = x.origin[b][0].item<int64_t>(), start = x.origin[b][1].item<int64_t>();
     for (int64_t h = 0; h < heads; ++h)
       for (int64_t i = keys - queries; i < keys; ++i)
         for (int64_t j = 0; j < keys; ++j)
-          *factor++ = dropout.keeps(word(x.first_row + b), word(h), word(i), word(j)) ? dropout.scale() : 0;
+          *factor++ = dropout.keeps(row, h, start + i, start + j) ? dropout.scale() : 0;
+  }
   return factors.to(x.q.options());
 }
 
-Outputs attend(const Sequence& x, const OptionalTensor& table, const Options& o, double scale, const Dropout& dropout) {
+Outputs attend(const Sequences& x, const OptionalTensor& table, const Options& o, double scale,
+               const Dropout& dropout) {
   const c10::SymInt queries = x.q.sym_size(2), keys = x.k.sym_size(2);
   const auto index = x.q.options().dtype(at::kLong);
   const at::Tensor position = at::arange(keys - queries, keys, index).unsqueeze(1);
   const at::Tensor offset = at::arange(keys, index).unsqueeze(0) - position;  // [N, M]: j - p
   const at::Tensor outside = (offset < -o.reach_left).logical_or(offset > o.reach_right);
-  at::Tensor scores = at::matmul(x.q, x.k.transpose(2, 3)) * scale;
+  const Band band{keys - queries - keys.min(o.reach_left), keys - queries + keys.min(o.reach_right) + 1};
+  OptionalTensor bias;
   if (table) {
     const int64_t centre = (table->sym_size(1).guard_int(__FILE__, __LINE__) - 1) / 2;
     const at::Tensor entry = (offset.clamp(-centre, centre) + centre).reshape(-1);
-    scores = scores + table->index_select(1, entry).view_symint({table->sym_size(0), queries, keys});
+    bias = table->index_select(1, entry).view_symint({table->sym_size(0), 1, queries, keys});
   }
-  scores = scores.masked_fill(outside, -std::numeric_limits<double>::infinity());
-  at::Tensor p = at::softmax(scores, -1).masked_fill(outside, 0);
-  if (dropout.active()) p = p * kept(dropout, x);
-  return {at::matmul(p, x.v), at::logsumexp(scores.detach(), -1)};
+  // Every head is a group of its own.
+  const Scores scores = band_scores(x.q.unsqueeze(2) * scale, x.k, bias, outside, band);
+  const at::Tensor empty = scores.lse == -std::numeric_limits<double>::infinity();
+  at::Tensor p = at::softmax(scores.values, -1).masked_fill(outside.logical_or(empty), 0);
+  if (dropout.active()) p = p * kept(dropout, x).unsqueeze(2);
+  return {band_mix(p, x.v, band).masked_fill(empty, 0).squeeze(2), scores.lse.squeeze(-1).squeeze(2)};
 }
 
 }  // namespace
@@ -68,7 +80,11 @@ Outputs reference(const Inputs& x, const Options& o) {
     const at::Tensor wide = t.to(dtype);
     return s.key_heads == s.heads ? wide : at::repeat_interleave_symint(wide, s.heads / s.key_heads, 1);
   };
-  const Sequence all{x.q.to(dtype), for_each_head(x.k), for_each_head(x.v)};
+  at::Tensor origin;
+  if (dropout.active())
+    origin = o.dropout_origin ? o.dropout_origin->to(at::kCPU)
+                              : default_origin(o.cu_seqlens ? o.cu_seqlens->size(0) - 1 : x.q.size(0));
+  const Sequences all{x.q.to(dtype), for_each_head(x.k), for_each_head(x.v), origin};
   const auto finish = [&](const at::Tensor& out, const at::Tensor& lse) {
     return Outputs(with_layout(out.to(out_dtype(x.q, o)), x.q), lse);
   };
@@ -84,8 +100,9 @@ Outputs reference(const Inputs& x, const Options& o) {
   std::vector<at::Tensor> outs, lses;
   for (int64_t i = 0; i < queries.sequences; ++i) {
     const int64_t begin = keys.segments.begin(i), size = keys.segments.size(i);
-    const Sequence one{all.q.narrow(2, queries.segments.begin(i), queries.segments.size(i)),
-                       all.k.narrow(2, begin, size), all.v.narrow(2, begin, size), i};
+    const Sequences one{all.q.narrow(2, queries.segments.begin(i), queries.segments.size(i)),
+                        all.k.narrow(2, begin, size), all.v.narrow(2, begin, size),
+                        origin.defined() ? origin.narrow(0, i, 1) : origin};
     const auto [out, lse] = attend(one, table, o, factor, dropout);
     outs.push_back(out);
     lses.push_back(lse);

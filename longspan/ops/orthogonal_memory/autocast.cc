@@ -1,7 +1,6 @@
-// Under autocast the dtype of q decides: bfloat16 stays, and is computed in float32 by the kernel; everything else
-// becomes float32. Features that are float32 beside a bfloat16 q stay so, the basis is float32, and the state is what
-// its accumulator says.
-#include <ATen/autocast_mode.h>
+// The rule is that of common/autocast.h. The state stays what its accumulator says.
+#include "longspan/ops/common/autocast.h"
+
 #include <torch/library.h>
 
 #include "longspan/ops/orthogonal_memory/dispatch.h"
@@ -11,10 +10,8 @@ namespace {
 
 template <c10::DeviceType device>
 Inputs cast(const Inputs& x) {
-  const auto wide = [](const at::Tensor& t) { return at::autocast::cached_cast(at::kFloat, t, device); };
-  const bool narrow = x.q.scalar_type() == at::kBFloat16;
-  const auto kept = [&](const at::Tensor& t) { return narrow && t.scalar_type() == at::kBFloat16 ? t : wide(t); };
-  return {kept(x.q), kept(x.m), wide(x.basis)};
+  const Autocast cast(device, {x.q, x.m});
+  return {cast.activation(x.q), cast.wide_activation(x.m), cast.parameter(x.basis)};
 }
 
 template <c10::DeviceType device, c10::DispatchKey key>

@@ -8,6 +8,8 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
+#include <limits>
+
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/ops/common/dropout.h"
 #include "longspan/ops/common/packing.h"
@@ -15,6 +17,9 @@
 
 namespace longspan::ops::memory {
 namespace {
+
+// Counts that cannot be checked, because they lie on another device, stop here.
+constexpr int64_t kLastCount = std::numeric_limits<int64_t>::max();
 
 // The largest multiple of `unit` that is not above x.
 at::Tensor round_down(const at::Tensor& x, int64_t unit) { return x.floor_divide(unit) * unit; }
@@ -106,7 +111,7 @@ class Causal {
         window_(window),
         before_(past.closed + past.open),
         count_(rows.at_rows(beside_sums(past.count))),
-        position_(count_ + rows.rank()) {}
+        position_(count_ + rows.rank().minimum(kLastCount - 1 - count_)) {}
 
   /// Of the rows in their streams, [B or 1, 1, N, 1].
   const at::Tensor& position() const { return position_; }
@@ -123,7 +128,7 @@ class Causal {
   }
 
   Past after() const {
-    const at::Tensor total = past_.count + rows_.lengths();
+    const at::Tensor total = past_.count + rows_.lengths().minimum(kLastCount - past_.count);
     const at::Tensor border = round_down(total, kernels::kMemoryChunk);
     const at::Tensor completed = beside_sums(border > past_.count), within = sum_before(border);
     Past out{past_.closed + past_.open.masked_fill(completed.logical_not(), 0) + within,
@@ -174,7 +179,7 @@ at::Tensor composed(const Inputs& x, std::string_view form_name, const Options& 
 Extended composed_extend(const Inputs& x, const State& state, const Options& options) {
   check_extend<c10::SymInt>(x, state, options);
   check_values(x, options, kExtend);
-  if (state.count.is_cpu()) check_count_values(state.count);
+  if (state.count.is_cpu() && has_values(state.count)) check_count_values(state.count, x.q.size(2));
   const Memory memory(x, options);
   const RowSequences rows(options.cu_seqlens, x.q.sym_size(0), x.q.sym_size(2), x.q);
   const Past past{unpack_sums(state.closed, options), unpack_sums(state.open, options), state.count,

@@ -75,7 +75,7 @@ Operands load(const Inputs& x, std::string_view form_name, const Options& o) {
 
 Operands load_extension(const Inputs& x, const State& state, const Options& o) {
   const auto shape = check_extend<int64_t>(x, state, o);
-  check_count_values(state.count);
+  check_count_values(state.count, shape.queries);
   Operands loaded(x, o);
   loaded.queries = load_borders(kExtend, "cu_seqlens", o.cu_seqlens, shape.batch, shape.queries);
   loaded.sources = loaded.queries;

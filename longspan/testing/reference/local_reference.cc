@@ -42,10 +42,8 @@ std::vector<double> weights_of_row(const LocalReferenceProblem& p, int64_t i, do
 double dropout_factor(const LocalReferenceProblem& p, int64_t i, int64_t j) {
   if (!p.dropout.active()) return 1;
   const int64_t position = p.keys - p.queries + i;
-  return p.dropout.keeps(static_cast<uint32_t>(p.row), static_cast<uint32_t>(p.head), static_cast<uint32_t>(position),
-                         static_cast<uint32_t>(j))
-             ? 1 / (1 - p.dropout.probability)
-             : 0;
+  const bool kept = p.dropout.keeps(p.row, p.head, p.start + position, p.start + j);
+  return kept ? 1 / (1 - p.dropout.probability) : 0;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct LocalReferenceProblem {
   std::vector<double> table;  ///< element j - i + table_centre; empty for none
   int64_t table_centre = 0;
   Dropout dropout;
-  int64_t row = 0, head = 0;  ///< of dropout
+  int64_t row = 0, head = 0, start = 0;  ///< of dropout; the position of key 0
 };
 
 struct LocalReferenceForward {

@@ -33,7 +33,7 @@ report::Series over_seeds(const std::vector<const TrainingResult*>& trainings) {
 
 report::LineChart quality_chart(const DemoPlan& plan, const DemoResults& results) {
   report::LineChart chart;
-  chart.title = "Quality by context";
+  chart.title = "Bits per byte by context";
   chart.x_label = "tokens of context";
   chart.y_label = "bits per byte";
   chart.x_log = chart.x_lengths = true;
@@ -48,7 +48,8 @@ report::LineChart quality_chart(const DemoPlan& plan, const DemoResults& results
       }
     chart.series.push_back(std::move(series));
   }
-  for (const auto& [name, rate] : results.compressors) chart.y_marks.push_back({rate, name});
+  for (const auto& [name, rate] : results.compressors)
+    chart.y_marks.push_back({rate, str_cat(name, ": ", report::fixed(rate, 2))});
   return chart;
 }
 
@@ -74,12 +75,16 @@ report::LineChart training_chart(const DemoPlan& plan, const DemoResults& result
 std::string training_caption(const DemoPlan& plan, const DemoResults& results) {
   if (results.trainings.empty()) return "";
   const int64_t steps = results.trainings.front().curve.samples_per_bin();
-  const std::string means = steps == 1 ? "Every step" : str_cat("Means of ", steps, " steps");
-  return means + (plan.seeds.size() > 1
-                      ? str_cat(" and ", plan.seeds.size(),
-                                " seeds; the bands reach from the lowest to the highest of the seeds.")
-                      : std::string("; the bands are one standard deviation of a single step to either side: the noise "
-                                    "of the steps, for there is one seed only."));
+  std::string text = steps == 1 ? "Every step" : str_cat("Means of ", steps, " steps");
+  if (plan.seeds.size() > 1)
+    text += str_cat(" and of ", plan.seeds.size(), " seeds; the bands reach from the lowest to the highest seed.");
+  else if (steps == 1)
+    text += ", one seed.";
+  else
+    text +=
+        "; the bands are one standard deviation of a single step to either side: the noise of the steps, for there "
+        "is one seed only.";
+  return text + " Lower is better.";
 }
 
 report::LineChart cost_chart(const DemoPlan& plan, const Costs& costs, const CostChart& how) {
@@ -87,7 +92,9 @@ report::LineChart cost_chart(const DemoPlan& plan, const Costs& costs, const Cos
   chart.title = how.title;
   chart.x_label = "tokens";
   chart.y_label = how.y_label;
-  chart.x_log = chart.y_log = chart.x_lengths = true;
+  chart.x_log = chart.x_lengths = true;
+  chart.y_log = !how.from_zero;
+  chart.y_from_zero = how.from_zero;
   for (const Contender& contender : plan.contenders) {
     report::Series series;
     series.name = contender.label;

@@ -20,7 +20,8 @@ std::string training_caption(const DemoPlan& plan, const DemoResults& results);
 /// How a cost by length is drawn.
 struct CostChart {
   std::string title, y_label;
-  double unit = 1;  ///< of the axis, in the measured unit
+  double unit = 1;         ///< of the axis, in the measured unit
+  bool from_zero = false;  ///< a plain axis from 0 instead of a logarithmic one
 };
 /// With the length at which LAVO breaks even; softmax is continued, dashed, where it was not measured.
 report::LineChart cost_chart(const DemoPlan& plan, const Costs& costs, const CostChart& how);

@@ -37,8 +37,7 @@ using Trained = std::pair<const Contender*, std::shared_ptr<models::LanguageMode
 
 /// Operators alone, every attention in the same rounds: time, and memory of the forward and backward pass.
 void measure_operators(DemoRun& run);
-/// The trained models as they read a stream token by token: time of one more after so many, and the state. The models
-/// take turns.
+/// The trained models as they read a stream token by token: time of one more after so many, and the state.
 void measure_streams(DemoRun& run, const std::vector<Trained>& models, const Dataset& dataset);
 
 /// What the memory of a LAVO model does with the first page of the held-out text.

@@ -48,6 +48,17 @@ std::vector<int64_t> most_read(const LayerView& layer, int64_t head) {
   return out;
 }
 
+/// Line breaks inside paragraphs become blanks, and any number of empty lines one, so that the text fits every width.
+std::vector<std::string> reflowed(std::vector<std::string> labels) {
+  for (std::size_t i = 0, end = 0; i < labels.size(); i = std::max(end, i + 1)) {
+    for (end = i; end < labels.size() && labels[end] == "\n";) ++end;
+    if (end == i) continue;
+    std::fill(labels.begin() + static_cast<std::ptrdiff_t>(i), labels.begin() + static_cast<std::ptrdiff_t>(end), "");
+    labels[i] = end - i == 1 ? " " : "\n\n";
+  }
+  return labels;
+}
+
 double evenness(const LayerView& layer, int64_t head) {
   return layer.slots > 1 ? reading_entropy(layer, head) / std::log2(static_cast<double>(layer.slots)) : 1;
 }
@@ -117,10 +128,18 @@ ReadPage read_page(const MemoryLook& look) {
     strengths.push_back(std::log2(static_cast<double>(layer.slots) *
                                   at(layer.reading, layer, place->head, t, slots[static_cast<std::size_t>(t)])));
   const double strongest = std::max(1e-9, *std::max_element(strengths.begin(), strengths.end()));
+  const std::vector<std::string> labels = reflowed(look.labels);
   for (std::size_t t = 0; t < slots.size(); ++t)
-    page.runs.push_back({t < look.labels.size() ? look.labels[t] : "", colours[static_cast<std::size_t>(slots[t])],
+    page.runs.push_back({t < labels.size() ? labels[t] : "", colours[static_cast<std::size_t>(slots[t])],
                          std::max(0.25, strengths[t] / strongest)});
   return page;
+}
+
+std::string without_empty_lines(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    if (c != '\n' || !out.ends_with("\n\n")) out += c;
+  return out;
 }
 
 std::string reading_sentence(const MemoryLook& look) {

@@ -33,6 +33,9 @@ struct ReadPage {
 };
 ReadPage read_page(const MemoryLook& look);
 
+/// At most one empty line in a row.
+std::string without_empty_lines(const std::string& text);
+
 /// How unevenly that head reads; "" without layers.
 std::string reading_sentence(const MemoryLook& look);
 

@@ -60,12 +60,12 @@ void add_costs(report::HtmlPage& page, const DemoPlan& plan, const DemoResults& 
       {cost_chart(plan, results.training_speed, {"Time, forward and backward", "microseconds per token"}),
        break_even_sentence(results.training_speed, "Forward and backward")}};
   if (!results.training_memory.empty())
-    training.push_back(
-        {cost_chart(plan, results.training_memory, {"Memory, forward and backward", "KiB per token at the peak", 1024}),
-         break_even_sentence(results.training_memory, "Memory of forward and backward") +
-             " Inputs and their gradients, " +
-             report::bytes(static_cast<double>(7 * 4 * plan.speed_heads * plan.speed_head_dim)) +
-             " a token, are the same for all."});
+    training.push_back({cost_chart(plan, results.training_memory,
+                                   {"Memory, forward and backward", "KiB per token at the peak", 1024, true}),
+                        break_even_sentence(results.training_memory, "Memory of forward and backward") +
+                            " Inputs and their gradients, " +
+                            report::bytes(static_cast<double>(7 * 4 * plan.speed_heads * plan.speed_head_dim)) +
+                            " a token, are the same for all."});
   page.charts(training);
   page.table(speed_table(plan, results),
              "Forward and backward pass of the operators, time of causal softmax divided by the attention's, by number "
@@ -112,7 +112,7 @@ void add_sample(report::HtmlPage& page, const DemoResults& results) {
   if (results.sample.empty()) return;
   page.heading("A sample");
   page.paragraph("The held-out text begins like this:");
-  page.preformatted(results.sample_prompt);
+  page.preformatted(without_empty_lines(results.sample_prompt));
   page.paragraph("The LAVO model goes on (temperature 0.8):");
   page.preformatted(results.sample);
 }

@@ -62,7 +62,7 @@ DemoPlan make_demo_plan(bool full, int64_t steps, int64_t longest) {
   plan.lengths = {1024, 4096, 16384, 65536};
   plan.ablation_lengths = {1024, 16384};
   plan.training_speed_lengths = {16, 64, 256, 1024, 2048, 4096, 8192, 16384};
-  plan.forward_speed_lengths = {1024, 2048, 4096, 8192, 16384, 32768, 65536};
+  plan.forward_speed_lengths = {16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
   plan.softmax_speed_limit = plan.softmax_stream_limit = full ? 65536 : 16384;
   plan.stream_lengths = {16, 64, 256, 1024, 4096, 16384, 65536};
   if (!full) plan.block_limits = {{{"softmax", 16384}, 8}, {{"softmax", 65536}, 2}};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "longspan/base/check.h"
 #include "longspan/models/config.h"
 #include "longspan/train/options.h"
 
@@ -44,7 +45,8 @@ struct DemoPlan {
 
   /// Where a trained model lies.
   std::string folder_of(const Contender& contender, int64_t seed) const {
-    return out + "/models/" + contender.attention + (seeds.size() > 1 ? "-" + std::to_string(seed) : "");
+    const std::string folder = str_cat(out, "/models/", contender.attention);
+    return seeds.size() > 1 ? str_cat(folder, "-", seed) : folder;
   }
 };
 

@@ -10,6 +10,8 @@ const std::vector<Subcommand>& inspect_subjects() {
        kJson},
       {"lavo", "what the memory of a trained model does with a text", set_up_inspect_lavo,
        kJson | kQuiet | kThreads | kDevice},
+      {"pattern", "a sparse pattern: pairs, degrees, components, pieces, and a picture", set_up_inspect_pattern,
+       kJson | kQuiet | kThreads | kSeed},
   };
   return table;
 }

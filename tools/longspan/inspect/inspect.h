@@ -13,5 +13,6 @@ const std::vector<Subcommand>& inspect_subjects();
 Action set_up_inspect_attentions(CLI::App& app, const CommonOptions& common);
 Action set_up_inspect_config(CLI::App& app, const CommonOptions& common);
 Action set_up_inspect_lavo(CLI::App& app, const CommonOptions& common);
+Action set_up_inspect_pattern(CLI::App& app, const CommonOptions& common);
 
 }  // namespace longspan::tool

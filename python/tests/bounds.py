@@ -1,0 +1,91 @@
+"""Error bounds of the operators' results, from the arithmetic: the rule of longspan/testing/compare.h.
+
+Letters are largest magnitudes, e_ their errors, to first order; tests/ops has the same derivations, in C++.
+"""
+
+import math
+
+import torch
+
+SECOND_ORDER = 1.1  # for the products of two error terms that are left out
+
+
+def roundoff(dtype):
+    return torch.finfo(dtype).eps / 2
+
+
+def sum_bound(dtype, terms):
+    """Of a sum of so many products in any order, relative to the sum of absolute values."""
+    return (terms + 4) * roundoff(dtype)
+
+
+def norm(t):
+    """The largest Euclidean norm of a row."""
+    return t.detach().double().norm(dim=-1).max().item() if t.numel() else 0.0
+
+
+def largest(t):
+    return t.detach().double().abs().max().item() if t.numel() else 0.0
+
+
+def local_attention(q, k, v, table, left, right, scale=None, *_, dropout=0.0, **__):
+    """Of out and lse."""
+    u, width, keys = roundoff(q.dtype), q.shape[-1], k.shape[2]
+    scale = width ** -0.5 if scale is None else abs(scale)
+    products, entry = scale * norm(q) * norm(k), 0.0 if table is None else largest(table)
+    seen = min(keys, left + right + 1)
+    score = sum_bound(q.dtype, width) * products + 2 * u * (products + entry)
+    # A score off by e makes a normalised probability off by 2 e; the exponential and the sum add their own.
+    p = 2 * score + 4 * u + sum_bound(q.dtype, seen) + (2 * u if dropout else 0)
+    out = SECOND_ORDER * (p + sum_bound(q.dtype, seen)) * norm(v) / (1 - dropout)
+    return out, score + sum_bound(q.dtype, seen + 4) * (1 + products + entry + math.log(max(seen, 1)))
+
+
+def _read(q, basis, scale, dropout, H, e_H):
+    """Of rows read through slots of magnitude H."""
+    u, b = roundoff(q.dtype), norm(basis)
+    width, slots, c = sum_bound(q.dtype, q.shape[-1]), sum_bound(q.dtype, basis.shape[1]), abs(scale)
+    A = b * norm(q)
+    e_S = c * (e_H * A + H * width * A + 3 * u * H * A)
+    e_U = (2 * e_S + 4 * u + slots) * H + e_H + u * H
+    return SECOND_ORDER * b * (e_U + slots * H + u * H) / (1 - dropout)
+
+
+def orthogonal_memory(q, m, basis, form, scale=1.0, *_, accumulator="float64", dropout=0.0, **__):
+    """Of out. A mean of projections is no longer than the longest."""
+    H = norm(basis) * norm(m)
+    sums = 0 if accumulator == "float64" else 2 * m.shape[2] * roundoff(torch.float32) * H
+    return (_read(q, basis, scale, dropout, H, sum_bound(q.dtype, q.shape[-1]) * H + 2 * roundoff(q.dtype) * H + sums),)
+
+
+def orthogonal_memory_extend(q, m, basis, closed, open, count, scale=1.0, *_, visible=None, accumulator="float64",
+                             dropout=0.0, **__):
+    """Of out, closed, open, count and visible."""
+    u, rows = roundoff(q.dtype), q.shape[2]
+    z = norm(basis) * norm(m)
+    total = 2 * (largest(closed) + largest(open)) + rows * z  # twice: sums and their corrections
+    kept = torch.float64 if accumulator == "float64" else torch.float32
+    e_total = rows * sum_bound(q.dtype, q.shape[-1]) * z + (2 * rows + 4) * roundoff(kept) * total
+    first = count.min().item() + 1
+    seen = 0.0 if visible is None else largest(visible)
+    H, e_H = max(total / first, seen), e_total / first + 2 * u * max(total / first, seen)
+    return _read(q, basis, scale, dropout, H, e_H), e_total, e_total, 0.0, e_H
+
+
+OF = {"local_attention": local_attention, "local_attention_forward": local_attention,
+      "orthogonal_memory": orthogonal_memory, "orthogonal_memory_extend": orthogonal_memory_extend}
+
+
+def of(name, case):
+    """For every result of an operator's forward, the bound of one form's error."""
+    kwargs = {key: value for key, value in case.kwargs.items() if key not in ("backend", "float32_out")}
+    return OF[name](*case.args, **kwargs)
+
+
+def assert_same(a, b, bound):
+    """Two forms, each within `bound` of the exact result."""
+    if a.dtype.is_floating_point:
+        # What is returned in a narrower dtype than it was computed in is rounded once more.
+        bound += roundoff(a.dtype) * largest(b)
+    difference = largest(a.double() - b.double())
+    assert difference <= 2 * bound, f"differ by {difference:.3g}, bound {2 * bound:.3g}"
