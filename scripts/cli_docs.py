@@ -19,7 +19,7 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/cli.md"
 FLAGS = re.compile(r"(<!-- flags(?:: ([a-z ]+))? -->\n).*?(<!-- /flags -->)", re.S)
 FIELDS = re.compile(r"(<!-- fields: ([a-z0-9_]+) -->\n).*?(<!-- /fields -->)", re.S)
 COMMON = "Common flags"
-GROUPS = ["model", "train", "generate"]
+GROUPS = ["model", "train", "generate", "pattern"]
 
 
 def fail(text):

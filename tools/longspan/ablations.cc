@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "ablations/generated_text.h"
 #include "ablations/results.h"
@@ -14,6 +15,7 @@
 #include "longspan/data/write_dataset.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
+#include "longspan/nn/lavo_options.h"
 #include "longspan/report/format.h"
 #include "longspan/train/evaluate.h"
 #include "longspan/train/train.h"
@@ -59,8 +61,15 @@ RunConfig configuration(const Options& options) {
   return config;
 }
 
+/// `config` with the row's options. Settings of `config` that these leave without a use, which the layer would refuse,
+/// go back to their defaults.
 models::ModelConfig variant(models::ModelConfig config, const AblationRow& row) {
   for (const auto& [name, value] : row.options) config.attention_options[name] = value;
+  if (row.options.empty()) return config;
+  const FieldValues all = nn::lavo_fields().values(nn::lavo_fields().parse(config.attention_options));
+  for (const nn::IdleRule& rule : nn::lavo_idle())
+    if (nn::applies(rule, [&](const std::string& name) { return std::optional(all.at(name)); }))
+      for (const std::string& name : rule.idle) config.attention_options.erase(name);
   return config;
 }
 
