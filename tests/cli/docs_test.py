@@ -48,8 +48,9 @@ class DocsTest(harness.ProgramTest):
             for line in file:
                 self.check_file("history.jsonl", json.loads(line))
         self.succeed("generate", model, "--prompt", "a", "--tokens", "2", "--save-state", "state")
-        for name, path in [("model.safetensors", model + "/model.safetensors"), ("training.safetensors", model + "/training.safetensors"),
-                           ("state", "state")]:
+        checkpoint = model + "/checkpoints/step-000001/"
+        for name, path in [("model.safetensors", checkpoint + "model.safetensors"),
+                           ("training.safetensors", checkpoint + "training.safetensors"), ("state", "state")]:
             with open(self.path(path), "rb") as file:
                 size, = struct.unpack("<Q", file.read(8))
                 self.check_file(name, json.loads(file.read(size)).get("__metadata__", {}))

@@ -4,7 +4,7 @@ import subprocess
 
 import harness
 
-SUBCOMMANDS = ["prepare", "train", "eval", "generate", "bench", "inspect", "ablations", "demo"]
+SUBCOMMANDS = ["prepare", "train", "eval", "score", "generate", "bench", "inspect", "ablations", "demo"]
 
 
 class HelpTest(harness.ProgramTest):

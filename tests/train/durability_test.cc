@@ -12,12 +12,12 @@
 
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/model_files.h"
+#include "longspan/text/byte_tokenizer.h"
 #include "longspan/train/checkpoint.h"
 #include "longspan/train/checkpoint_store.h"
 #include "tests/io/file_calls.h"
 #include "tests/io/file_size_limit.h"
 #include "tests/io/killed.h"
-#include "tests/models/small_models.h"
 #include "tests/train/small_runs.h"
 #include "tests/train/token_files.h"
 
@@ -68,13 +68,11 @@ class Durability : public TokenFiles {
   /// Goes on with what is in `run`, or begins; `ready` is called before the first step.
   void go_on(const std::string& run, int64_t steps, int64_t stop_at = -1, bool with_lines = true,
              const std::function<void()>& ready = {}) const {
-    models::ModelConfig config = models::small_config();
-    config.dropout = 0.1;
-    Trainer trainer(make_model(config, 3), train_, &valid_, options(steps));
+    Trainer trainer(make_model(byte_config(0.1), 3), train_, &valid_, options(steps));
     if (is_resumable(run)) trainer.resume(run);
     Lines lines(with_lines ? path("lines") : "", stop_at);
     if (ready) ready();
-    trainer.run(lines, run, &letters_);
+    trainer.run(lines, run, &bytes_);
   }
 
   /// In a process of its own; returns its exit status, what it said in `said`, or -signal.
@@ -148,8 +146,8 @@ class Durability : public TokenFiles {
     fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   }
 
-  TokenFile train_ = tokens("train", 3000), valid_ = tokens("valid", 200, 2);
-  Letters letters_;
+  TokenFile train_ = tokens("train", 3000, 1, 256), valid_ = tokens("valid", 200, 2, 256);
+  ByteTokenizer bytes_;
 };
 
 TEST_F(Durability, KilledAtThirtyRandomMoments) {
@@ -219,7 +217,7 @@ class FaultAtEveryCall : public Durability {
         << get("said");
     count_ = std::stoll(get("count"));
     ASSERT_GT(count_, 20);
-    copy(path("second"), path("whole"));
+    copy(path("first"), path("whole"));
     ASSERT_EQ(in_process([&] { go_on(path("whole"), 3); }), 0) << get("said");
     lines_ = lines();
   }

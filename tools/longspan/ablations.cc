@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "ablations/generated_text.h"
 #include "ablations/results.h"
@@ -61,15 +60,14 @@ RunConfig configuration(const Options& options) {
   return config;
 }
 
-/// `config` with the row's options. Settings of `config` that these leave without a use, which the layer would refuse,
-/// go back to their defaults.
+/// The row's model. Options of the configuration that the row makes idle (the slots, of the local branch alone) go back
+/// to their defaults.
 models::ModelConfig variant(models::ModelConfig config, const AblationRow& row) {
-  for (const auto& [name, value] : row.options) config.attention_options[name] = value;
-  if (row.options.empty()) return config;
-  const FieldValues all = nn::lavo_fields().values(nn::lavo_fields().parse(config.attention_options));
-  for (const nn::IdleRule& rule : nn::lavo_idle())
-    if (nn::applies(rule, [&](const std::string& name) { return std::optional(all.at(name)); }))
-      for (const std::string& name : rule.idle) config.attention_options.erase(name);
+  FieldValues& options = config.attention_options;
+  for (const auto& [name, value] : row.options) options[name] = value;
+  const auto& fields = nn::lavo_fields();
+  for (const std::string& name : nn::idle_options(nn::lavo_idle(), fields.values(fields.parse(options))))
+    if (!row.options.contains(name)) options.erase(name);
   return config;
 }
 

@@ -33,7 +33,7 @@ std::vector<Group> groups() {
       {"train", "\"train\" in config.json and in a file for train --config; --set train.FIELD=VALUE",
        train::train_fields().infos()},
       {"generate", "flags of generate, with - for _", models::generate_fields().infos()},
-      {"pattern", "inspect pattern --set FIELD=VALUE", patterns::pattern_fields().infos()},
+      {"pattern", "--set FIELD=VALUE of inspect pattern", patterns::pattern_fields().infos()},
   };
 }
 
