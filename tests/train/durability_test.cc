@@ -222,10 +222,14 @@ class FaultAtEveryCall : public Durability {
     lines_ = lines();
   }
 
+  /// A run after every fault would take minutes, and most are writes of one file after the other.
+  bool is_finished(int64_t at) const { return at % 16 == 0 || at == count_; }
+
   void second_step(const std::string& run) const { go_on(run, 3, 2, false); }
 
-  /// One of the two states between which the fault struck, and a run that ends as if nothing had been.
-  void expect_nothing_lost(const std::string& run) {
+  /// One of the two states between which the fault struck, and, where it is `finished`, a run that ends as if nothing
+  /// had been.
+  void expect_nothing_lost(const std::string& run, bool finished = true) {
     const auto checkpoints = find_checkpoints(run);
     ASSERT_FALSE(checkpoints.empty());
     for (const auto& checkpoint : checkpoints) {
@@ -235,8 +239,9 @@ class FaultAtEveryCall : public Durability {
       EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(a), {}) ==
                   std::string(std::istreambuf_iterator<char>(b), {}))
           << name;
-      EXPECT_NO_THROW(models::load_model(checkpoint.folder));
     }
+    if (!finished) return;
+    for (const auto& checkpoint : checkpoints) EXPECT_NO_THROW(models::load_model(checkpoint.folder));
     EXPECT_NO_THROW(models::load_model(run));
     ASSERT_EQ(in_process([&] { go_on(run, 3); }), 0) << get("said");
     expect_same(run, path("whole"));
@@ -256,7 +261,7 @@ TEST_F(FaultAtEveryCall, KilledThere) {
       second_step(path("run"));
     });
     ASSERT_EQ(status, -SIGKILL);
-    expect_nothing_lost(path("run"));
+    expect_nothing_lost(path("run"), is_finished(at));
   }
 }
 
@@ -287,7 +292,7 @@ TEST_F(FaultAtEveryCall, RefusedThere) {
       EXPECT_TRUE(get("call") == "unlink") << "every refusal but that of a clean-up must be told";
     }
     EXPECT_TRUE(fs::exists(path("run/checkpoints/step-000001/training.safetensors")));
-    expect_nothing_lost(path("run"));
+    expect_nothing_lost(path("run"), is_finished(at));
   }
   EXPECT_GT(told, count_ / 2);
 }
