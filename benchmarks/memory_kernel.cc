@@ -172,6 +172,9 @@ void one_thread(benchmark::internal::Benchmark* bench) {
       ->Args({4096, 8, 96, 96, 1})
       ->Args({4096, 8, 64, 32, 1})
       ->Args({4096, 4, 256, 64, 1});
+  // The same where operands and results stay in the cache, so that memory does not set the rate.
+  bench->Args({1024, 1, 64, 64, 1});
+  for (const int64_t d : {32, 64, 80, 96, 128}) bench->Args({1024, 1, d, 16, 1});
   bench->Args({1 << 14, 1, 64, 64, 1})->Args({1 << 17, 1, 64, 64, 1})->Args({1 << 20, 1, 64, 64, 1});  // growth
 }
 void two_threads(benchmark::internal::Benchmark* bench) {

@@ -50,6 +50,7 @@ LAYERS = {
     "benchmarks": Layer(9, torch=True, highway=True),
     "examples": Layer(9, torch=True),
     "fuzz": Layer(9),
+    "cmake/gloo_declarations": Layer(0),
 }
 
 # Folders whose subfolders do not see each other, except the shared one named here.

@@ -4,7 +4,7 @@
     cli_docs.py [--check] PROGRAM
 
 Between `<!-- flags: NAME -->` and `<!-- /flags -->` stand the arguments and flags of `longspan NAME --help`, of the common
-ones the names alone; between `<!-- flags -->` and `<!-- /flags -->` the common flags; between `<!-- fields: GROUP -->` and
+ones and of the fields of a configuration the names alone; between `<!-- flags -->` and `<!-- /flags -->` the common flags; between `<!-- fields: GROUP -->` and
 `<!-- /fields -->` the fields of `longspan inspect config GROUP`. With --check they are compared: exit status 1 where the
 page is not current, lacks a subcommand or has one that the program lacks.
 """
@@ -19,7 +19,7 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/cli.md"
 FLAGS = re.compile(r"(<!-- flags(?:: ([a-z ]+))? -->\n).*?(<!-- /flags -->)", re.S)
 FIELDS = re.compile(r"(<!-- fields: ([a-z0-9_]+) -->\n).*?(<!-- /fields -->)", re.S)
 COMMON = "Common flags"
-GROUPS = ["model", "train", "generate"]
+GROUPS = ["model", "train", "generate", "pattern"]
 
 
 def fail(text):
@@ -40,7 +40,7 @@ class Program:
         """Sections of the help text of a subcommand ("" for the program): title -> [(names and type, meaning)]."""
         sections, title = {}, None
         for line in self.output(*name.split(), "--help").splitlines():
-            if re.match(r"^[A-Z][A-Za-z ]*:$", line):
+            if re.match(r"^[A-Z].*:$", line):
                 title = line[:-1]
                 sections[title] = []
             elif title and re.match(r"^  \S", line):
@@ -103,6 +103,9 @@ def flag_table(program, name):
     rows = [row(*entry) for title in ("Positionals", "Options") for entry in sections.get(title, [])
             if not entry[0].startswith("-h,")]
     text = "| argument | value | meaning |\n|---|---|---|\n" + "".join(rows) if rows else ""
+    for title, entries in sections.items():  # the fields of a configuration, which have tables of their own
+        if title not in ("Positionals", "Options", "Subcommands", COMMON):
+            text += "\n%s: %s\n" % (title, ", ".join("`%s`" % left.split()[0] for left, _ in entries))
     names = " ".join("`%s`" % left.split()[0] for left, _ in common)
     return text + ("\nCommon flags: %s\n" % names if names else "")
 

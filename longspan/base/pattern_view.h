@@ -65,21 +65,20 @@ struct TransposedPatternView {
 
 enum class PatternPiece { dense_row, band, dense_column, block, rest };
 
-/// Calls f(piece, first, end) for disjoint runs of keys that together are those of query i; not in order of the keys.
+/// Calls f(piece, first, end) for disjoint runs of keys that together are those of query i: a dense row; or dense
+/// columns and band in the order of the keys, then blocks, then the rest.
 template <class F>
 void for_each_run(const PatternView& p, int64_t i, const F& f) {
   if (p.is_dense_row(i)) {
     f(PatternPiece::dense_row, int64_t{0}, p.dense_row_end(i));
     return;
   }
+  const auto columns = [&](int64_t a, int64_t end) {
+    for (; a < end; ++a) f(PatternPiece::dense_column, int64_t{p.dense_columns[a]}, int64_t{p.dense_columns[a]} + 1);
+  };
+  if (p.dense_column_count > 0) columns(0, p.column_left[i]);
   if (p.band_begin[i] < p.band_end[i]) f(PatternPiece::band, int64_t{p.band_begin[i]}, int64_t{p.band_end[i]});
-  if (p.dense_column_count > 0) {
-    const auto column = [&](int64_t a) {
-      f(PatternPiece::dense_column, int64_t{p.dense_columns[a]}, int64_t{p.dense_columns[a]} + 1);
-    };
-    for (int64_t a = 0; a < p.column_left[i]; ++a) column(a);
-    for (int64_t a = p.column_right[i]; a < p.column_end[i]; ++a) column(a);
-  }
+  if (p.dense_column_count > 0) columns(p.column_right[i], p.column_end[i]);
   if (p.block > 0)
     for (const int64_t e : p.blocks.row(i / p.block))
       f(PatternPiece::block, e * p.block, std::min(p.n, (e + 1) * p.block));

@@ -23,9 +23,9 @@ SourceMap::SourceMap(std::string path, std::string long_path, int64_t tokens, in
   // Reads every kind of field once.
   const int64_t last = before(tokens - 1);
   const auto own = static_cast<int64_t>(blocks_.bytes()[size - kBlockBytes + 8 + (tokens - 1) % kBlockTokens]);
-  const int64_t sum = last + (own == kLong ? long_bytes(tokens - 1) : own);
-  LONGSPAN_CHECK(sum == source_bytes, blocks_.path(), ": the tokens stand for ", sum, " bytes, but the split has ",
-                 source_bytes);
+  const int64_t bytes = own == kLong ? long_bytes(tokens - 1) : own;
+  LONGSPAN_CHECK(bytes == source_bytes - last, blocks_.path(), ": the last token stands for ", bytes,
+                 " bytes from byte ", last, " on, but the split has ", source_bytes);
 }
 
 int64_t SourceMap::entry(int64_t i, int64_t field) const {
@@ -55,12 +55,15 @@ int64_t SourceMap::before(int64_t token) const {
   int64_t sum;
   std::memcpy(&sum, block, sizeof(sum));
   const int64_t first = token / kBlockTokens * kBlockTokens;
-  for (int64_t i = 0; i < token - first && sum >= 0 && sum <= source_bytes_; ++i) {
-    const auto own = static_cast<int64_t>(block[8 + i]);
-    sum += own == kLong ? long_bytes(first + i) : own;
-  }
-  LONGSPAN_CHECK(sum >= 0 && sum <= source_bytes_, blocks_.path(), ": token ", token, " begins at byte ", sum,
+  LONGSPAN_CHECK(sum >= 0 && sum <= source_bytes_, blocks_.path(), ": token ", first, " begins at byte ", sum,
                  ", which cannot be with ", source_bytes_);
+  for (int64_t i = 0; i < token - first; ++i) {
+    const auto own = static_cast<int64_t>(block[8 + i]);
+    const int64_t bytes = own == kLong ? long_bytes(first + i) : own;
+    LONGSPAN_CHECK(bytes <= source_bytes_ - sum, blocks_.path(), ": token ", first + i, " ends ", bytes,
+                   " bytes behind byte ", sum, ", which cannot be with ", source_bytes_);
+    sum += bytes;
+  }
   return sum;
 }
 

@@ -74,6 +74,7 @@ class Finder {
                     S_ISREG(status.st_mode) ? static_cast<int64_t>(status.st_size) : -1,
                     found,
                     {status.st_dev, status.st_ino}};
+    LONGSPAN_CHECK(found || input.size != 0, path, ": is empty");
     const auto [first, is_new] = seen_.emplace(input.identity, path);
     LONGSPAN_CHECK(is_new, path, ": stands twice among the files", first->second == path ? "" : ", also as ",
                    first->second == path ? "" : first->second);

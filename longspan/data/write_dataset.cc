@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "longspan/base/check.h"
+#include "longspan/base/parallel.h"
 #include "longspan/base/rng.h"
 #include "longspan/data/dataset_format.h"
 #include "longspan/data/document_encoder.h"
@@ -36,6 +37,7 @@ void check_options(const DatasetOptions& options) {
   const auto check = [](const char* name, double fraction) {
     LONGSPAN_CHECK(fraction >= 0 && fraction <= 0.5, "prepare: ", name, " must be from 0 to 0.5, got ", fraction);
   };
+  LONGSPAN_CHECK(options.threads >= 1, "prepare: threads must be at least 1, got ", options.threads);
   check("valid_fraction", options.valid_fraction);
   check("test_fraction", options.test_fraction);
   LONGSPAN_CHECK(options.valid_fraction + options.test_fraction <= 0.5,
@@ -113,12 +115,12 @@ class Meter {
 /// The splits while the text comes in.
 class Writing {
  public:
-  Writing(const DatasetOptions& options, const Tokenizer& tokenizer, Meter& meter)
+  Writing(const DatasetOptions& options, const Tokenizer& tokenizer, const Parallel& parallel, Meter& meter)
       : options_(options),
         tokenizer_(tokenizer),
         meter_(meter),
         folder_(options.output, options.overwrite ? dataset_files() : std::vector<std::string>()),
-        encoder_(tokenizer) {
+        encoder_(tokenizer, parallel) {
     add("train");
     if (options.valid_fraction > 0) add("valid");
     if (options.test_fraction > 0 || !options.held_out.empty()) add("test");
@@ -130,28 +132,28 @@ class Writing {
       meter_.next();
       InputFile file(input.path, [&] { meter_.wait(); });
       const auto text = unpacked(file, file.name());
-      SplitWriter* writer = nullptr;  // of the document at hand
+      encoder_.begin_file(file.name());
+      bool open = false;  // a document is at hand
       DocumentCutter cutter(
           options_.documents, options_.separator,
           [&](std::string_view bytes, int64_t offset) {
-            if (!writer) {
-              writer = held_out ? splits_.at("test").get() : &draw();
-              writer->begin_document();
-            }
-            encoder_.text(*writer, bytes, file.name(), offset);
+            if (!std::exchange(open, true)) encoder_.begin_document(held_out ? *splits_.at("test") : draw());
+            encoder_.text(bytes, offset);
           },
           [&] {
-            if (writer) encoder_.end(*std::exchange(writer, nullptr), file.name());
+            if (std::exchange(open, false)) encoder_.end_document();
           });
       std::size_t got, all = 0;
-      while ((got = text->read(buffer.data(), buffer.size())) > 0) {
+      do {
+        got = text->read(buffer.data(), buffer.size());
+        meter_.at(file.position());  // at the end too: it may have come because the whole was interrupted
         cutter.push({buffer.data(), got});
-        meter_.at(file.position());
         all += got;
-      }
+      } while (got > 0);
       LONGSPAN_CHECK(all > 0 || input.found, file.name(), ": is empty");
       cutter.finish();
     }
+    encoder_.flush();
   }
 
   /// Parts valid and test from the end of what train holds.
@@ -250,8 +252,9 @@ std::map<std::string, SplitInfo> write_dataset(const DatasetOptions& options, Pr
   check_outside(options.tokenizer, options.output);
   const auto tokenizer = open_tokenizer(options.tokenizer);
 
+  const ThreadPool pool(options.threads);
   Meter meter(progress, inputs, held_out);
-  Writing writing(options, *tokenizer, meter);
+  Writing writing(options, *tokenizer, pool, meter);
   writing.read(inputs, false);
   writing.read(held_out, true);
   if (options.split_by == SplitBy::bytes)

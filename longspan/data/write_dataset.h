@@ -35,6 +35,7 @@ struct DatasetOptions {
   double valid_fraction = 0.02;
   double test_fraction = 0;
   uint64_t seed = 0;  ///< of SplitBy::document
+  int threads = 1;    ///< that encode at once, where tokens are not bytes; the result does not depend on it
   /// Replace an existing data set. A folder that is not one, or holds anything besides, is never replaced.
   bool overwrite = false;
 };

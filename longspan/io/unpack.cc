@@ -194,6 +194,11 @@ class Buffered {
   explicit Buffered(ByteSource& source) : source_(source), buffer_(kBuffer) {}
 
   std::string_view bytes() const { return {buffer_.data() + begin_, end_ - begin_}; }
+  /// The first bytes, as many as tell a format.
+  std::string_view head() {
+    while (!ended_ && bytes().size() < kHead) fill();
+    return bytes();
+  }
   void consume(std::size_t size) { begin_ += size; }
   bool ended() const { return ended_; }
   /// More bytes behind those that are left; notes the end.
@@ -212,9 +217,12 @@ class Buffered {
   bool ended_ = false;
 };
 
+/// What was read ahead, then the rest.
 class Plain final : public ByteSource {
  public:
-  Plain(ByteSource& source, std::unique_ptr<Buffered> head) : source_(source), head_(std::move(head)) {}
+  /// `owned`: the source, where nobody else keeps it.
+  Plain(ByteSource& source, std::unique_ptr<Buffered> head, std::unique_ptr<ByteSource> owned = nullptr)
+      : owned_(std::move(owned)), source_(source), head_(std::move(head)) {}
 
   std::size_t read(char* out, std::size_t size) override {
     if (!head_) return source_.read(out, size);
@@ -230,6 +238,7 @@ class Plain final : public ByteSource {
   }
 
  private:
+  std::unique_ptr<ByteSource> owned_;
   ByteSource& source_;
   std::unique_ptr<Buffered> head_;
 };
@@ -269,15 +278,18 @@ class Unpacked final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> unpacked(ByteSource& source, const std::string& name) {
-  auto input = std::make_unique<Buffered>(source);
-  while (!input->ended() && input->bytes().size() < kHead) input->fill();
-  const Format* format = recognise(input->bytes());
+  auto packed = std::make_unique<Buffered>(source);
+  const Format* format = recognise(packed->head());
   refuse_unread(format, name);
   for (const Format& other : kFormats)
-    LONGSPAN_CHECK(other.ending.empty() || !name.ends_with(other.ending) || format == &other || input->bytes().empty(),
+    LONGSPAN_CHECK(other.ending.empty() || !name.ends_with(other.ending) || format == &other || packed->head().empty(),
                    name, ": is named like a ", other.name, " archive but does not begin like one");
-  if (!format) return std::make_unique<Plain>(source, std::move(input));
-  return std::make_unique<Unpacked>(std::move(input), *format, name);
+  if (!format) return std::make_unique<Plain>(source, std::move(packed));
+  auto content = std::make_unique<Unpacked>(std::move(packed), *format, name);
+  auto head = std::make_unique<Buffered>(*content);
+  refuse_unread(recognise(head->head()), name);  // .tar.gz
+  ByteSource& inner = *content;
+  return std::make_unique<Plain>(inner, std::move(head), std::move(content));
 }
 
 }  // namespace longspan

@@ -1,7 +1,6 @@
 #include "longspan/models/blocks.h"
 
 #include <ATen/autocast_mode.h>
-#include <ATen/ops/dropout.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/rms_norm.h>
@@ -10,6 +9,7 @@
 
 #include <cmath>
 
+#include "longspan/base/rng.h"
 #include "longspan/nn/registry.h"
 
 namespace longspan::models {
@@ -83,18 +83,22 @@ Block::Block(const ModelConfig& config) : dropout_(config.dropout) {
   feed_forward_ = register_module("feed_forward", std::make_shared<FeedForward>(config));
 }
 
-at::Tensor Block::add_branch(const at::Tensor& x, const at::Tensor& branch) const {
-  return x + (dropout_ > 0 && is_training() ? at::dropout(branch, dropout_, true) : branch);
+at::Tensor Block::add_branches(const at::Tensor& x, const at::Tensor& attention, const DropoutKey& dropout) {
+  const auto add = [&](const at::Tensor& to, const at::Tensor& branch, uint64_t number) {
+    if (dropout_ == 0 || !is_training()) return to + branch;
+    return add_with_dropout(to, branch, dropout_, {stream_of({dropout.seed, number}), dropout.first_token});
+  };
+  const at::Tensor h = add(x, attention, 0);
+  return add(h, feed_forward_->forward(feed_forward_norm_->forward(h)), 1);
 }
 
-at::Tensor Block::forward(const at::Tensor& x, const nn::AttentionInputs& inputs) {
-  const at::Tensor h = add_branch(x, attention_->forward(cast_once(attention_norm_->forward(x)), inputs));
-  return add_branch(h, feed_forward_->forward(feed_forward_norm_->forward(h)));
+at::Tensor Block::forward(const at::Tensor& x, const nn::AttentionInputs& inputs, const DropoutKey& dropout) {
+  return add_branches(x, attention_->forward(cast_once(attention_norm_->forward(x)), inputs), dropout);
 }
 
-at::Tensor Block::extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid) {
-  const at::Tensor h = add_branch(x, attention_->extend(state, cast_once(attention_norm_->forward(x)), valid));
-  return add_branch(h, feed_forward_->forward(feed_forward_norm_->forward(h)));
+at::Tensor Block::extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid,
+                         const DropoutKey& dropout) {
+  return add_branches(x, attention_->extend(state, cast_once(attention_norm_->forward(x)), valid), dropout);
 }
 
 }  // namespace longspan::models

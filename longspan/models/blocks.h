@@ -5,6 +5,7 @@
 #include <string>
 
 #include "longspan/models/config.h"
+#include "longspan/models/residual_dropout.h"
 #include "longspan/nn/attention.h"
 
 namespace longspan::models {
@@ -32,19 +33,21 @@ class FeedForward : public torch::nn::Module {
 /// What a model of this configuration asks of its attentions.
 nn::AttentionSizes attention_sizes(const ModelConfig& config);
 
-/// x + attention(norm(x)), then x + feed_forward(norm(x)).
+/// x + attention(norm(x)), then x + feed_forward(norm(x)); in training mode with dropout on both branches, whose key is
+/// that of this block alone.
 class Block : public torch::nn::Module {
  public:
   explicit Block(const ModelConfig& config);
 
-  at::Tensor forward(const at::Tensor& x, const nn::AttentionInputs& inputs);
-  at::Tensor extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid);
+  at::Tensor forward(const at::Tensor& x, const nn::AttentionInputs& inputs, const DropoutKey& dropout);
+  at::Tensor extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid,
+                    const DropoutKey& dropout);
 
   nn::Attention& attention() { return *attention_; }
   const nn::Attention& attention() const { return *attention_; }
 
  private:
-  at::Tensor add_branch(const at::Tensor& x, const at::Tensor& branch) const;
+  at::Tensor add_branches(const at::Tensor& x, const at::Tensor& attention, const DropoutKey& dropout);
 
   double dropout_;
   std::shared_ptr<Norm> attention_norm_, feed_forward_norm_;

@@ -6,10 +6,13 @@
 
 #include <cmath>
 
+#include "longspan/base/rng.h"
 #include "longspan/io/fingerprint.h"
 #include "longspan/models/blocks.h"
 #include "longspan/models/chunked_nll.h"
 #include "longspan/models/positions.h"
+#include "longspan/models/recompute.h"
+#include "longspan/nn/dropout_seed.h"
 
 namespace longspan::models {
 
@@ -37,6 +40,39 @@ void check_cu_seqlens(const at::Tensor& cu, const at::Tensor& tokens) {
   for (int64_t i = 1; i <= last; ++i)
     LONGSPAN_CHECK(border[i] >= border[i - 1], "language model: cu_seqlens must never fall, got ", border[i],
                    " at index ", i);
+}
+
+DropoutKey of_block(const DropoutKey& key, std::size_t layer) {
+  return {stream_of({key.seed, static_cast<uint64_t>(layer)}), key.first_token};
+}
+
+at::Tensor recomputed_forward(const std::shared_ptr<Block>& block, const at::Tensor& x,
+                              const nn::AttentionInputs& inputs, const DropoutKey& dropout) {
+  const Body body = [block, inputs, dropout](const std::vector<at::Tensor>& in) {
+    return std::vector<at::Tensor>{block->forward(in[0], inputs, dropout)};
+  };
+  return recomputed(body, {x}, block->parameters()).front();
+}
+
+/// The state's tensors enter and leave by the order of their names.
+at::Tensor recomputed_extend(const std::shared_ptr<Block>& block, nn::State& state, const at::Tensor& x,
+                             const std::optional<at::Tensor>& valid, const DropoutKey& dropout) {
+  std::vector<std::string> names;
+  std::vector<at::Tensor> inputs = {x};
+  for (const auto& [name, tensor] : state.tensors()) {
+    names.push_back(name);
+    inputs.push_back(tensor);
+  }
+  const Body body = [block, names, valid, dropout](const std::vector<at::Tensor>& in) {
+    nn::State inner;
+    for (std::size_t i = 0; i < names.size(); ++i) inner.set(names[i], in[i + 1]);
+    std::vector<at::Tensor> out = {block->extend(inner, in[0], valid, dropout)};
+    for (const auto& [name, tensor] : inner.tensors()) out.push_back(tensor);
+    return out;
+  };
+  const std::vector<at::Tensor> out = recomputed(body, inputs, block->parameters());
+  for (std::size_t i = 0; i < names.size(); ++i) state.set(names[i], out[i + 1]);
+  return out.front();
 }
 
 }  // namespace
@@ -90,6 +126,11 @@ at::Tensor LanguageModel::embed(const at::Tensor& tokens, const at::Tensor& posi
   return x;
 }
 
+DropoutKey LanguageModel::key_of_pass(const std::optional<DropoutKey>& given) const {
+  if (given || config_.dropout == 0 || !is_training()) return given.value_or(DropoutKey{});
+  return {static_cast<uint64_t>(nn::dropout_seed().item<int64_t>()), 0};
+}
+
 at::Tensor LanguageModel::hidden(const at::Tensor& tokens, const TokenInputs& inputs) {
   check_tokens(tokens);
   LONGSPAN_CHECK(!inputs.valid || !inputs.cu_seqlens, "language model: valid and cu_seqlens cannot both be given");
@@ -101,7 +142,10 @@ at::Tensor LanguageModel::hidden(const at::Tensor& tokens, const TokenInputs& in
   nn::AttentionInputs attention_inputs;
   attention_inputs.valid = inputs.valid;
   attention_inputs.cu_seqlens = inputs.cu_seqlens;
-  for (const auto& block : blocks_) x = block->forward(x, attention_inputs);
+  const DropoutKey dropout = key_of_pass(inputs.dropout);
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    x = recompute_ ? recomputed_forward(blocks_[i], x, attention_inputs, of_block(dropout, i))
+                   : blocks_[i]->forward(x, attention_inputs, of_block(dropout, i));
   return norm_->forward(x);
 }
 
@@ -129,7 +173,8 @@ ModelState LanguageModel::begin(int64_t batch) const {
   return state;
 }
 
-at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid) {
+at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid,
+                                 const std::optional<DropoutKey>& dropout) {
   check_tokens(tokens);
   LONGSPAN_CHECK(state.layers.size() == blocks_.size(), "language model: the state has ", state.layers.size(),
                  " layers, the model ", blocks_.size());
@@ -139,7 +184,10 @@ at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, co
   at::Tensor positions;
   if (embeds_positions()) positions = ranks(tokens.size(0), tokens.size(1), state.positions, valid, {});
   at::Tensor x = embed(tokens, positions);
-  for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->extend(state.layers[i], x, valid);
+  const DropoutKey key = key_of_pass(dropout);
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    x = recompute_ ? recomputed_extend(blocks_[i], state.layers[i], x, valid, of_block(key, i))
+                   : blocks_[i]->extend(state.layers[i], x, valid, of_block(key, i));
   state.positions =
       state.positions + (valid ? valid->sum(1) : torch::full({tokens.size(0)}, tokens.size(1), torch::kLong));
   return norm_->forward(x);

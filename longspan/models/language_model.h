@@ -10,6 +10,7 @@
 
 #include "longspan/models/config.h"
 #include "longspan/models/model_state.h"
+#include "longspan/models/residual_dropout.h"
 #include "longspan/models/tensor_files.h"
 #include "longspan/nn/attention.h"
 
@@ -26,10 +27,11 @@ struct ParameterGroup {
   double lr_factor = 1;  ///< the group's learning rate is the schedule's times this
 };
 
-/// Padding and packing, as nn::AttentionInputs has them; at most one of the two.
+/// Padding and packing, as nn::AttentionInputs has them, at most one of the two; and what dropout is drawn from.
 struct TokenInputs {
-  std::optional<at::Tensor> valid;       ///< [B, N] bool, true = a real token
-  std::optional<at::Tensor> cu_seqlens;  ///< [S + 1], B = 1
+  std::optional<at::Tensor> valid = {};       ///< [B, N] bool, true = a real token
+  std::optional<at::Tensor> cu_seqlens = {};  ///< [S + 1], B = 1
+  std::optional<DropoutKey> dropout = {};     ///< of the residual branches; none: a seed from torch's generator
 };
 
 /// Embedding, blocks `h += attention(norm(h)); h += feed_forward(norm(h))`, final norm, head.
@@ -58,11 +60,17 @@ class LanguageModel : public torch::nn::Module {
   /// tokens [B, N + 1]: predicts tokens[:, 1:] from tokens[:, :N].
   at::Tensor nll(const at::Tensor& tokens, int64_t chunk = 0);
 
+  /// From now on backward passes keep only what enters each block and form the rest again (models/recompute.h): memory
+  /// of one block instead of all, one more forward pass of time, the same bits.
+  void recompute_blocks(bool on) { recompute_ = on; }
+
   /// The state before the first token of `batch` streams.
   ModelState begin(int64_t batch) const;
 
   /// Consumes tokens [B, N], returns their hidden states; equals hidden() over the whole stream, whatever the cuts.
-  at::Tensor extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid = std::nullopt);
+  /// Differentiable in the parameters and in the state that came in.
+  at::Tensor extend(ModelState& state, const at::Tensor& tokens, const std::optional<at::Tensor>& valid = std::nullopt,
+                    const std::optional<DropoutKey>& dropout = std::nullopt);
 
   /// To be called after every optimizer step (retraction of constrained parameters).
   void after_step();
@@ -95,8 +103,10 @@ class LanguageModel : public torch::nn::Module {
   bool embeds_positions() const;
   at::Tensor embed(const at::Tensor& tokens, const at::Tensor& positions) const;
   void check_tokens(const at::Tensor& tokens) const;
+  DropoutKey key_of_pass(const std::optional<DropoutKey>& given) const;
 
   ModelConfig config_;
+  bool recompute_ = false;
   at::Tensor embedding_;  // [V, E]
   at::Tensor positions_;  // [max_positions, E], learned only
   at::Tensor head_;       // [V, E]; the embedding when tied

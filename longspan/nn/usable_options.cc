@@ -48,6 +48,14 @@ bool applies(const IdleRule& rule, const OptionLookup& value) {
          std::all_of(rule.unless.begin(), rule.unless.end(), fails);
 }
 
+std::vector<std::string> idle_options(const std::vector<IdleRule>& rules, const FieldValues& values) {
+  const auto value = [&](const std::string& name) -> std::optional<FieldValue> { return values.at(name); };
+  std::vector<std::string> out;
+  for (const IdleRule& rule : rules)
+    if (applies(rule, value)) out.insert(out.end(), rule.idle.begin(), rule.idle.end());
+  return out;
+}
+
 void refuse_idle(const std::string& method, const std::vector<IdleRule>& rules, const std::vector<FieldInfo>& fields,
                  const FieldValues& values) {
   const auto value = [&](const std::string& name) -> std::optional<FieldValue> { return values.at(name); };

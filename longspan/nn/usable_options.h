@@ -36,6 +36,9 @@ using OptionLookup = std::function<std::optional<FieldValue>(const std::string&)
 /// Whether the rule makes its options idle, whatever the open ones become.
 bool applies(const IdleRule& rule, const OptionLookup& value);
 
+/// The options that `values`, all of them, make idle.
+std::vector<std::string> idle_options(const std::vector<IdleRule>& rules, const FieldValues& values);
+
 /// Throws InputError, "lavo: epe_init has no use with epe = false, got zero", when an idle option is not at its
 /// default. `values`: all of them.
 void refuse_idle(const std::string& method, const std::vector<IdleRule>& rules, const std::vector<FieldInfo>& fields,

@@ -70,7 +70,7 @@ class Rows {
   void find_runs(int64_t i, std::vector<Run>& runs) const {
     runs.clear();
     for_each_run(view_, i, [&](PatternPiece, int64_t begin, int64_t end) { runs.push_back({begin, end}); });
-    std::sort(runs.begin(), runs.end());
+    if (view_.block > 0) std::sort(runs.begin(), runs.end());
   }
 
   /// Pairs that generators list, without those that the structure has.

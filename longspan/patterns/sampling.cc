@@ -1,6 +1,7 @@
 #include "longspan/patterns/sampling.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr int64_t kDrawsPerTask = 8192;
 constexpr int64_t kRowsPerTask = 256;
+/// Words of the bit map for each number drawn, up to which reading them all is faster than sorting the numbers.
+constexpr int64_t kScannedWords = 16;
 
 int64_t tasks_of(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
@@ -124,8 +127,15 @@ const std::vector<int32_t>& Sampler::sample(Draws& draws, int64_t bound, int64_t
     word(number) |= bit(number);
     numbers_.push_back(static_cast<int32_t>(number));
   }
-  for (const int32_t number : numbers_) word(number) = 0;
-  std::sort(numbers_.begin(), numbers_.end());
+  if (bound > kScannedWords * 64 * count) {
+    for (const int32_t number : numbers_) word(number) = 0;
+    std::sort(numbers_.begin(), numbers_.end());
+    return numbers_;
+  }
+  numbers_.clear();  // the bits are in order already
+  for (int64_t i = 0; i <= bound / 64; ++i)
+    for (uint64_t bits = std::exchange(taken_[static_cast<std::size_t>(i)], 0); bits != 0; bits &= bits - 1)
+      numbers_.push_back(static_cast<int32_t>(64 * i + std::countr_zero(bits)));
   return numbers_;
 }
 

@@ -60,7 +60,8 @@ HWY_INLINE bool pack_rows(const S* source, int64_t row_stride, int64_t width, in
   const TileTag<T> d;
   constexpr int64_t N = Blocking<T>::lanes;
   const auto zero = hn::Zero(d);
-  auto check = zero;  // x * 0 is 0 unless x is infinite or NaN
+  // x * 0 is 0 unless x is infinite or NaN. Two sums, so that the next need not wait for the last.
+  auto check = zero, other = zero;
   for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk) {
     const int64_t columns = chunk_width(width, chunk);
     const int64_t full = columns / N * N;
@@ -68,6 +69,13 @@ HWY_INLINE bool pack_rows(const S* source, int64_t row_stride, int64_t width, in
       const S* from = source + r * row_stride + chunk * kPanelWidth;
       T* to = panel + chunk * chunk_stride + (row + r) * kPanelWidth;
       int64_t c = 0;
+      for (; c + N < full; c += 2 * N) {
+        const auto x = LoadFrom(d, from + c), y = LoadFrom(d, from + c + N);
+        check = hn::MulAdd(x, zero, check);
+        other = hn::MulAdd(y, zero, other);
+        hn::Store(x, d, to + c);
+        hn::Store(y, d, to + c + N);
+      }
       for (; c < full; c += N) {
         const auto x = LoadFrom(d, from + c);
         check = hn::MulAdd(x, zero, check);
@@ -80,7 +88,7 @@ HWY_INLINE bool pack_rows(const S* source, int64_t row_stride, int64_t width, in
       }
     }
   }
-  return hn::AllTrue(d, hn::Eq(check, zero));
+  return hn::AllTrue(d, hn::Eq(hn::Add(check, other), zero));
 }
 
 /// Asks for `count` rows of `width` columns ahead of their use: rows of one head lie far apart in a [row, head, width]

@@ -27,6 +27,18 @@ AdamW::AdamW(const models::LanguageModel& model, const TrainOptions& options)
   }
 }
 
+std::vector<at::Tensor> AdamW::gradients() {
+  std::vector<at::Tensor> out;
+  for (auto& group : groups_) {
+    for (auto& parameter : group.parameters) {
+      at::Tensor& gradient = parameter.mutable_grad();
+      if (!gradient.defined()) gradient = at::zeros_like(parameter.detach());
+      out.push_back(gradient);
+    }
+  }
+  return out;
+}
+
 double AdamW::gradient_norm() const {
   double squares = 0;
   for (const auto& group : groups_)

@@ -16,6 +16,9 @@ class AdamW {
  public:
   AdamW(const models::LanguageModel& model, const TrainOptions& options);
 
+  /// The gradients of all parameters, in a fixed order; a parameter that the loss did not reach gets zeros.
+  std::vector<at::Tensor> gradients();
+
   /// Norm of all gradients together (float64, fixed order). A parameter without a gradient counts as zero.
   double gradient_norm() const;
 

@@ -11,7 +11,9 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/model_files.h"
 #include "longspan/train/adamw.h"
+#include "longspan/train/carried_rows.h"
 #include "longspan/train/checkpoint_store.h"
+#include "longspan/train/distributed.h"
 #include "longspan/train/train.h"
 
 namespace longspan::train {
@@ -43,6 +45,19 @@ Json object(const SafetensorsFile& file, const std::string& key) {
   Json json = parse_json(file.metadata(key), file.path());
   LONGSPAN_CHECK(json.is_object(), file.path(), ": ", key, " must be an object, got ", json.type_name());
   return json;
+}
+
+CheckpointInfo info_of(const SafetensorsFile& file) {
+  CheckpointInfo info;
+  info.step = integer(file, "step");
+  if (const auto at = file.metadata().find(kValidationLoss); at != file.metadata().end()) {
+    double loss = 0;
+    const auto [end, error] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), loss);
+    LONGSPAN_CHECK(error == std::errc() && end == at->second.data() + at->second.size() && std::isfinite(loss),
+                   file.path(), ": ", kValidationLoss, " must be a number, got '", at->second, "'");
+    info.validation_loss = loss;
+  }
+  return info;
 }
 
 /// The shortest text that reads back as the same number.
@@ -85,13 +100,15 @@ models::NamedTensors Trainer::tensors() const {
 }
 
 void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) const {
-  make_writable_folder(folder);
+  if (writes()) make_writable_folder(folder);
   models::NamedTensors content = tensors();
+  for (const auto& [name, rows] : reader_->state()) content[name] = peers_ ? peers_->gather_rows(rows) : rows;
+  if (!writes()) return;
   content["generator"] = at::detail::getDefaultCPUGenerator().get_state();
   std::map<std::string, std::string> metadata = {{"format", kFormat},
                                                  {"step", std::to_string(step_)},
                                                  {"threads", std::to_string(at::get_num_threads())},
-                                                 {"train_tokens", std::to_string(train_.size())},
+                                                 {"train_tokens", std::to_string(data_.train->size())},
                                                  {"model", models::to_json(model_->config()).dump()},
                                                  {"train", to_json(options_).dump()},
                                                  {"fingerprint", models::fingerprint(content)}};
@@ -118,7 +135,7 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   const Json model = object(file, "model");
   LONGSPAN_CHECK(models::config_from_json(model) == model_->config(), path, ": another model (",
                  differences(model, models::to_json(model_->config())), ")");
-  const int64_t step = integer(file, "step");
+  const CheckpointInfo info = info_of(file);
   const int64_t threads = integer(file, "threads");
   const int64_t train_tokens = integer(file, "train_tokens");
   const Json options = object(file, "train");
@@ -127,39 +144,42 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   at::Tensor generator_state = generator.get_state();
   into["generator"] = generator_state;
+  models::NamedTensors carried;  // a cache may be of any length
+  for (const auto& [name, info] : file.tensors())
+    if (name.starts_with(kCarried)) into[name] = carried[name] = models::read_tensor(file, name);
   models::check_tensors(file, into);
   models::NamedTensors content;
   for (const auto& [name, info] : file.tensors()) content[name] = models::read_tensor(file, name);
   LONGSPAN_CHECK(file.metadata("fingerprint") == models::fingerprint(content), path,
                  ": the content was altered after it was written");
 
+  // Runs that carried nothing until now begin to from empty states.
+  if (!carried.empty()) {
+    for (auto& [name, rows] : carried) {
+      LONGSPAN_CHECK(rows.dim() >= 1 && rows.size(0) == options_.batch, path, ": tensor '", name, "' is of ",
+                     rows.dim() >= 1 ? rows.size(0) : 0, " rows, but batch is ", options_.batch);
+      rows = rows.narrow(0, own_.first, own_.count);
+    }
+    reader_->set_state(carried, path);
+  }
   models::read_into(file, into);
   generator.set_state(generator_state);
-  step_ = step;
+  step_ = info.step;
+  validation_.reset();
+  if (info.validation_loss) validation_ = ValidationResult{info.step, *info.validation_loss};
 
   std::vector<std::string> warnings;
   const auto warn = [&](const auto&... parts) { warnings.push_back(str_cat(parts...)); };
   if (threads != at::get_num_threads())
     warn("trained with ", threads, " threads, now ", at::get_num_threads(), ": the last bits will differ");
-  if (train_tokens != train_.size()) warn("the training data had ", train_tokens, " tokens, now ", train_.size());
+  if (train_tokens != data_.train->size())
+    warn("the training data had ", train_tokens, " tokens, now ", data_.train->size());
   if (const std::string changed = differences(options, to_json(options_)); !changed.empty())
     warn("options changed: ", changed);
   return warnings;
 }
 
-CheckpointInfo checkpoint_info(const std::string& folder) {
-  const SafetensorsFile file = open(folder);
-  CheckpointInfo info;
-  info.step = integer(file, "step");
-  if (const auto at = file.metadata().find(kValidationLoss); at != file.metadata().end()) {
-    double loss = 0;
-    const auto [end, error] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), loss);
-    LONGSPAN_CHECK(error == std::errc() && end == at->second.data() + at->second.size() && std::isfinite(loss),
-                   file.path(), ": ", kValidationLoss, " must be a number, got '", at->second, "'");
-    info.validation_loss = loss;
-  }
-  return info;
-}
+CheckpointInfo checkpoint_info(const std::string& folder) { return info_of(open(folder)); }
 
 bool is_resumable(const std::string& folder) { return !find_checkpoints(folder).empty(); }
 

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cmath>
 
+#include "longspan/data/window_sampler.h"
 #include "longspan/models/language_model.h"
 #include "longspan/nn/registry.h"
 #include "longspan/train/adamw.h"
+#include "longspan/train/memory.h"
 #include "longspan/train/tensor_memory.h"
 #include "longspan/train/train.h"
 
@@ -19,6 +21,7 @@ namespace {
 /// Bytes of a parameter with its gradient and two moments, and in a checkpoint (training.safetensors has the moments,
 /// both files the weights).
 constexpr double kTrainedBytes = 16, kHeldBytes = 12, kGradientBytes = 4, kCheckpointBytes = 16;
+constexpr double kFloatBytes = 4;
 
 double seconds_of(const std::function<void()>& call) {
   const auto start = std::chrono::steady_clock::now();
@@ -74,6 +77,9 @@ class Estimation {
              const std::function<void()>& on_probe)
       : config_(config), train_(train), options_(options), on_probe_(on_probe) {}
 
+  /// Whether the run itself recomputes: its probes do as it does.
+  bool recomputed() const { return recomputes(options_.recompute, config_, tokens_at_once(options_)); }
+
   /// A step of `layers` layers on batch x length tokens.
   Probe probe(int64_t layers, int64_t batch, int64_t length) {
     if (on_probe_) on_probe_();
@@ -82,6 +88,11 @@ class Estimation {
     TrainOptions options = options_;
     options.batch = batch;
     options.length = length;
+    // Memory and time of a token do not depend on what a row holds; parts are as large as a probe is.
+    options.sequences = Sequences::windows;
+    options.reset_at_documents = false;
+    options.accumulation = 1;
+    options.recompute = recomputed() ? Recompute::blocks : Recompute::none;
     const TensorMemory memory;
     Trainer trainer(make_model(config, options.seed), train_, nullptr, options);
     Probe out{layers, batch, length, 0, 0, trainer.model().parameter_count()};
@@ -128,17 +139,18 @@ Estimate estimate_run(const models::ModelConfig& config, const TokenFile& train,
                       const TrainOptions& options, const std::function<void()>& on_probe) {
   train_fields().validate(options);
   models::validate(config);
-  (void)WindowSampler(train, options.length, 0);  // long enough?
+  if (options.sequences == Sequences::windows) (void)WindowSampler(train, options.length, 0);  // long enough?
 
   // Enough tokens that what they hold outweighs the gradients of a layer, or memory would not tell tokens apart.
   const int64_t wanted = std::clamp<int64_t>(8 * config.width, 1024, 8192);
-  const int64_t length = std::min(options.length, wanted);
+  const int64_t length = std::min({options.length, wanted, train.size() - 1});
   const int64_t batch = std::clamp<int64_t>(wanted / length, 1, options.batch);
   const bool by_batch = batch > 1;
   const int64_t half_length = by_batch ? length : std::max<int64_t>(1, length / 2),
                 half_batch = by_batch ? batch / 2 : 1;
   const double tokens = as_double(batch * length), half = as_double(half_batch * half_length);
   const double all = as_double(options.batch) * as_double(options.length), layers = as_double(config.layers);
+  const double at_once = as_double(tokens_at_once(options));
 
   Estimation estimation(config, train, options, on_probe);
   Estimate out;
@@ -149,14 +161,20 @@ Estimate estimate_run(const models::ModelConfig& config, const TokenFile& train,
   out.program_bytes = std::max(0.0, as_double(peak_resident_bytes() - two.tensor_bytes));
 
   // Memory. A layer adds its weights and moments and, at the worst moment, either what it keeps for the backward pass
-  // (all layers', before that pass) or its gradients (all layers', after it).
+  // (all layers', before that pass) or its gradients (all layers', after it); both where a step has several parts,
+  // whose gradients are summed. A recomputed layer keeps its float32 input, less than a probe could tell from its
+  // gradients.
   const double layer_parameters = as_double(two.parameters - one.parameters);
   out.parameters = one.parameters + (config.layers - 1) * (two.parameters - one.parameters);
   const double held = kHeldBytes * layer_parameters, gradients = kGradientBytes * layer_parameters;
-  const double kept = line(half, as_double(half2.tensor_bytes - half1.tensor_bytes) - held, tokens,
-                           as_double(two.tensor_bytes - one.tensor_bytes) - held, all);
-  const double first = line(half, as_double(half1.tensor_bytes), tokens, as_double(one.tensor_bytes), all);
-  const double tensors = first + (layers - 1) * (held + std::max(kept, gradients));
+  const double kept = estimation.recomputed()
+                          ? kFloatBytes * as_double(config.width) * at_once
+                          : line(half, as_double(half2.tensor_bytes - half1.tensor_bytes) - held, tokens,
+                                 as_double(two.tensor_bytes - one.tensor_bytes) - held, at_once);
+  const double first = line(half, as_double(half1.tensor_bytes), tokens, as_double(one.tensor_bytes), at_once);
+  const bool in_parts = options.accumulation > 1;
+  const double tensors = first + (in_parts ? kGradientBytes * as_double(one.parameters) : 0) +
+                         (layers - 1) * (held + (in_parts ? kept + gradients : std::max(kept, gradients)));
   out.weight_bytes = kTrainedBytes * as_double(out.parameters);
   out.activation_bytes = std::max(0.0, tensors - out.weight_bytes);
 

@@ -31,20 +31,20 @@ class Ablation {
 }  // namespace
 
 ContextEvaluation::ContextEvaluation(models::LanguageModel& model, const TokenFile& tokens, int64_t longest,
-                                     EvaluateOptions options, double bytes_per_token)
+                                     EvaluateOptions options, SourceBytes source_bytes)
     : model_(model),
       tokens_(tokens),
       longest_(longest),
       options_(std::move(options)),
-      bytes_per_token_(bytes_per_token) {
+      source_bytes_(std::move(source_bytes)) {
   LONGSPAN_CHECK(longest >= kTargetBlock, "evaluate: a length must be at least ", kTargetBlock, ", got ", longest);
   LONGSPAN_CHECK(options_.blocks >= 1, "evaluate: blocks must be at least 1, got ", options_.blocks);
   LONGSPAN_CHECK(options_.piece >= kTargetBlock, "evaluate: piece must be at least ", kTargetBlock, ", got ",
                  options_.piece);
   LONGSPAN_CHECK(tokens.vocabulary() == model.config().vocabulary, tokens.path(), ": the data have a vocabulary of ",
                  tokens.vocabulary(), ", the model ", model.config().vocabulary);
-  LONGSPAN_CHECK(tokens.size() > longest, "evaluate: length ", longest, " needs ", static_cast<uint64_t>(longest) + 1, " tokens, but ",
-                 tokens.path(), " has ", tokens.size());
+  LONGSPAN_CHECK(tokens.size() > longest, "evaluate: length ", longest, " needs ", static_cast<uint64_t>(longest) + 1,
+                 " tokens, but ", tokens.path(), " has ", tokens.size());
   // Blocks may begin from `first` to `last`.
   const int64_t last = tokens.size() - 1 - kTargetBlock;
   int64_t first = std::max(options_.first_target, longest - kTargetBlock);
@@ -75,6 +75,7 @@ ContextResult ContextEvaluation::run(int64_t length, int64_t blocks,
   Ablation ablation(model_, options_);
   AutocastGuard autocast(options_.autocast);
   const auto start = std::chrono::steady_clock::now();
+  double all_bits = 0, all_bytes = 0;
   for (int64_t begin = 0; begin < count;) {
     int64_t batch = std::min(together, count - begin);
     if (swap && count - begin - batch == 1) ++batch;
@@ -95,11 +96,14 @@ ContextResult ContextEvaluation::run(int64_t length, int64_t blocks,
     const at::Tensor nll = model_.nll(hidden.narrow(1, hidden.size(1) - kTargetBlock, kTargetBlock),
                                       tokens.narrow(1, length + 1 - kTargetBlock, kTargetBlock));
     for (int64_t row = 0; row < batch; ++row) {
-      const double bits = ordered_sum(nll[row]) / std::numbers::ln2 / (kTargetBlock * bytes_per_token_);
+      const int64_t offset = result.block_offsets[static_cast<std::size_t>(begin + row)];
+      const double bits = ordered_sum(nll[row]) / std::numbers::ln2;
       if (!std::isfinite(bits))
-        throw RunError(str_cat("evaluate: the loss is not finite on the block at ",
-                               result.block_offsets[static_cast<std::size_t>(begin + row)], " with length ", length));
-      result.block_bits.push_back(bits);
+        throw RunError(str_cat("evaluate: the loss is not finite on the block at ", offset, " with length ", length));
+      const auto bytes = static_cast<double>(source_bytes_ ? source_bytes_(offset + 1, kTargetBlock) : kTargetBlock);
+      result.block_bits.push_back(bits / bytes);
+      all_bits += bits;
+      all_bytes += bytes;
     }
     begin += batch;
     if (on_block) on_block(begin, count);
@@ -109,7 +113,7 @@ ContextResult ContextEvaluation::run(int64_t length, int64_t blocks,
   result.blocks = count;
   result.tokens = count * kTargetBlock;
   result.us_per_token = result.seconds * 1e6 / static_cast<double>(count * length);
-  for (double bits : result.block_bits) result.bits_per_byte += bits / static_cast<double>(count);
+  result.bits_per_byte = all_bits / all_bytes;
   return result;
 }
 

@@ -25,15 +25,18 @@ struct EvaluateOptions {
 
 /// One context length.
 struct ContextResult {
-  int64_t length = 0;  ///< tokens fed, target block included
-  double bits_per_byte = 0;
-  int64_t tokens = 0;       ///< targets measured
-  int64_t blocks = 0;       ///< target blocks measured: fewer than asked for when cost-limited or the data are short
-  double us_per_token = 0;  ///< time divided by tokens fed
+  int64_t length = 0;        ///< tokens fed, target block included
+  double bits_per_byte = 0;  ///< all bits of the targets by all their bytes
+  int64_t tokens = 0;        ///< targets measured
+  int64_t blocks = 0;        ///< target blocks measured: fewer than asked for when cost-limited or the data are short
+  double us_per_token = 0;   ///< time divided by tokens fed
   double seconds = 0;
   std::vector<int64_t> block_offsets;  ///< offsets of the blocks measured, among target_offsets()
   std::vector<double> block_bits;      ///< bits per byte of each of them
 };
+
+/// Bytes of source text that tokens [first, first + count) of a split stand for, see Dataset::source_bytes().
+using SourceBytes = std::function<int64_t(int64_t first, int64_t count)>;
 
 /// Measures a model on one split. Block b has its targets at [o_b + 1, o_b + 1025); with context length L the model
 /// reads tokens [o_b + 1024 - L, o_b + 1024) from an empty state, and only the last 1,024 predictions count, so every
@@ -42,10 +45,10 @@ class ContextEvaluation {
  public:
   /// `longest` is the greatest length that will be asked for. Offsets are spread evenly from max(first_target, longest
   /// - 1024) to the end without overlap; when the split is too short for first_target, from longest - 1024. InputError
-  /// naming both numbers when `longest` does not fit in the split at all, or is below 1,024. `bytes_per_token` is 1 for
-  /// byte models.
+  /// naming both numbers when `longest` does not fit in the split at all, or is below 1,024. Bits per byte divide by
+  /// `source_bytes` of the targets; none: one byte a token.
   ContextEvaluation(models::LanguageModel& model, const TokenFile& tokens, int64_t longest,
-                    EvaluateOptions options = {}, double bytes_per_token = 1);
+                    EvaluateOptions options = {}, SourceBytes source_bytes = {});
 
   const std::vector<int64_t>& target_offsets() const { return offsets_; }
 
@@ -58,7 +61,7 @@ class ContextEvaluation {
   const TokenFile& tokens_;
   int64_t longest_;
   EvaluateOptions options_;
-  double bytes_per_token_;
+  SourceBytes source_bytes_;
   std::vector<int64_t> offsets_;
 };
 

@@ -35,6 +35,19 @@ StepResult Trainer::step_or_dump(const std::string& folder, const Tokenizer& tok
     message = error.what();
   }
 
+  // The failure that is looked for is no news.
+  const auto again = [&] {
+    try {
+      step();
+    } catch (const NonFiniteError&) {
+    }
+  };
+  if (!writes()) {  // takes part in what the first process does
+    save(folder, tokenizer, extra);
+    again();
+    throw NonFiniteError(message);
+  }
+
   const std::string place = folder + kFolder;
   try {
     generator.set_state(before);
@@ -45,9 +58,9 @@ StepResult Trainer::step_or_dump(const std::string& folder, const Tokenizer& tok
     dump.fill([&](const std::string& aside) {
       save(aside, tokenizer, extra);
       models::NamedTensors batch;
-      for (std::size_t i = 0; i < batch_.size(); ++i) batch[str_cat("batch.", i)] = batch_[i];
+      for (std::size_t i = 0; i < reader_->read().size(); ++i) batch[str_cat("batch.", i)] = reader_->read()[i];
       models::write_tensors(aside + "/batch.safetensors", batch, {{"step", std::to_string(step_ + 1)}});
-      const NonFiniteOrigin origin = find_nonfinite(model_->weights(), [&] { step(); });
+      const NonFiniteOrigin origin = find_nonfinite(model_->weights(), again);
       where = to_text(origin);
       save_json(aside + "/nonfinite.json", {{"step", step_ + 1},
                                             {"message", message},

@@ -1,6 +1,9 @@
 // Trainer::run: steps, validation and checkpoints, one after the other.
+#include <utility>
+
 #include "longspan/io/atomic_file.h"
 #include "longspan/train/checkpoint_store.h"
+#include "longspan/train/distributed.h"
 #include "longspan/train/train.h"
 
 namespace longspan::train {
@@ -17,26 +20,34 @@ bool Trainer::checkpoint_due(bool stopped, bool improved) const {
 
 bool Trainer::run(TrainObserver& observer, const std::string& folder, const Tokenizer* tokenizer, const Json& extra) {
   LONGSPAN_CHECK(folder.empty() || tokenizer, "train: checkpoints need a tokenizer");
+  const auto agreed = [&](bool value) { return peers_ ? peers_->any(value) : value; };
   std::optional<CheckpointStore> store;
-  if (!folder.empty()) {
+  if (!folder.empty() && writes()) {
     make_writable_folder(folder);
     store.emplace(folder);
     store->clear_unfinished();
   }
+  // A run that was stopped after this step did not wait for its validation.
+  bool only_validate = step_ > 0 && !done() && data_.valid && is_due(step_, options_.valid_every) &&
+                       !(validation_ && validation_->step == step_);
   bool stop = false;
   do {
-    if (!done()) {
-      observer.on_step(store ? step_or_dump(folder, *tokenizer, extra) : step());
-      stop = observer.should_stop();
+    if (!done() && !std::exchange(only_validate, false)) {
+      observer.on_step(folder.empty() ? step() : step_or_dump(folder, *tokenizer, extra));
+      stop = agreed(observer.should_stop());
     }
     bool improved = false;
-    if (valid_ && (done() || is_due(step_, options_.valid_every)) && !stop) {
+    if (data_.valid && (done() || is_due(step_, options_.valid_every)) && !stop) {
       observer.on_validation(validate());
-      improved = store && options_.keep_best > 0 && store->improves(step_, validation_->loss);
+      improved = agreed(store && options_.keep_best > 0 && store->improves(step_, validation_->loss));
     }
-    if (store && checkpoint_due(stop, improved)) {
-      store->add(step_, [&](const std::string& place) { save(place, *tokenizer, extra); });
-      store->keep(step_, options_.keep_last, options_.keep_best);
+    if (!folder.empty() && checkpoint_due(stop, improved)) {
+      if (store) {
+        store->add(step_, [&](const std::string& place) { save(place, *tokenizer, extra); });
+        store->keep(step_, options_.keep_last, options_.keep_best);
+      } else {
+        save(folder, *tokenizer, extra);  // gives its part
+      }
       observer.on_checkpoint(step_);
     }
   } while (!done() && !stop);

@@ -1,4 +1,4 @@
-// The training loop: AdamW, warm-up and cosine, clipping, validation, checkpoints.
+// The training loop: AdamW, a schedule, clipping, accumulation, validation, checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,23 @@
 
 #include "longspan/base/check.h"
 #include "longspan/data/token_file.h"
-#include "longspan/data/window_sampler.h"
 #include "longspan/models/language_model.h"
 #include "longspan/models/tensor_files.h"
 #include "longspan/text/tokenizer.h"
 #include "longspan/train/options.h"
+#include "longspan/train/step_reader.h"
 
 namespace longspan::train {
 
 class AdamW;
+class Peers;
 
 struct StepResult {
   int64_t step = 0;  ///< 1 for the first
   double loss = 0;   ///< mean nats per token, before the update, auxiliary losses apart; bits per token = loss / ln 2
   double grad_norm = 0;  ///< before clipping
   double learning_rate = 0;
-  int64_t tokens = 0;  ///< of this step
+  int64_t tokens = 0;  ///< targets of this step, in all processes
   double seconds = 0;  ///< of this step
 };
 
@@ -52,14 +53,19 @@ class TrainObserver {
   virtual bool should_stop() { return false; }
 };
 
-/// Trains `model` on random windows of a token file. Windows depend on (seed, step, row) alone and every reduction has
-/// a fixed order, so a run that was stopped and resumed gives the same bits as one that was not (same threads, machine
-/// and build).
+/// Trains `model` on the rows of a token file, see Sequences. Rows and dropout depend on (seed, step, row) alone and
+/// every reduction has a fixed order, so a run that was stopped and resumed gives the same bits as one that was not
+/// (same threads, machine and build), and one that works off its rows in more parts gives the same numbers but for the
+/// rounding of the sums of the parts' gradients. Dropout inside an attention alone depends on the parts as well.
 class Trainer {
  public:
-  /// `valid` may be null: no validation. The files must outlive the trainer. Seeds torch's default generator (dropout)
-  /// with options.seed. Throws InputError when options do not validate, a vocabulary differs from the model's, or
-  /// `train` is too short for one window.
+  /// Every step seeds torch's default generators, from which dropout inside an attention draws. `peers`: the processes
+  /// that train together with this one, each with its own Trainer of equal arguments; null: none. Throws InputError
+  /// when options do not validate, batch is not a multiple of accumulation times processes, a vocabulary differs from
+  /// the model's, or the data do not fit the options (make_step_reader).
+  Trainer(std::shared_ptr<models::LanguageModel> model, const TrainData& data, TrainOptions options,
+          Peers* peers = nullptr);
+  /// Without documents; `valid` may be null.
   Trainer(std::shared_ptr<models::LanguageModel> model, const TokenFile& train, const TokenFile* valid,
           TrainOptions options);
   ~Trainer();
@@ -74,7 +80,8 @@ class Trainer {
   StepResult step();
 
   /// Mean loss over options().valid_blocks windows of the validation split, spread evenly, as many as it holds without
-  /// overlap; a split shorter than a window is one window. NonFiniteError when it is not finite.
+  /// overlap; a split shorter than a window is one window. Every window begins with an empty state; where training
+  /// respects documents (has_borders), their borders divide it. NonFiniteError when the loss is not finite.
   ValidationResult validate();
 
   /// Steps until done or stopped; validates and checkpoints as options say and at the end, and whenever the validation
@@ -87,7 +94,8 @@ class Trainer {
 
   /// Writes one checkpoint into `folder` itself: `training.safetensors` (weights, moments, step, generator,
   /// configuration) and then the model's files, each file atomically; resume() and saved_configuration() read the first
-  /// alone. config.json gets the members of `extra` beside "model" and "train".
+  /// alone. config.json gets the members of `extra` beside "model" and "train". With peers every process calls it, and
+  /// the first one writes.
   void save(const std::string& folder, const Tokenizer& tokenizer, const Json& extra = {}) const;
 
   /// Continues from the latest whole checkpoint of the folder of a run, or from a checkpoint itself; the model must
@@ -97,19 +105,23 @@ class Trainer {
 
  private:
   models::NamedTensors tensors() const;
+  /// Whether this process writes files.
+  bool writes() const;
+  double accumulate(const Rows& rows, double weight, bool with_penalty);
+  double loss_of_parts(std::vector<double> parts) const;
   std::vector<std::string> load(const std::string& checkpoint);
   /// step() of a run in a folder; a NonFiniteError leaves in it what is needed to look into it, see nonfinite.h.
   StepResult step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra);
   bool checkpoint_due(bool stopped, bool improved) const;
 
   std::shared_ptr<models::LanguageModel> model_;
-  const TokenFile& train_;
-  const TokenFile* valid_;
+  TrainData data_;
   TrainOptions options_;
-  WindowSampler sampler_;
+  Peers* peers_;
+  Rows own_;  ///< the rows of a step that this process works off
+  std::unique_ptr<StepReader> reader_;
   bool bf16_ = false;
   int64_t step_ = 0;
-  std::vector<at::Tensor> batch_;               ///< tokens of the last step, in the order of use
   std::optional<ValidationResult> validation_;  ///< the last one
   std::unique_ptr<AdamW> optimizer_;
 };

@@ -33,6 +33,7 @@ class DocsTest(harness.ProgramTest):
         self.json_lines("train", "data", "--out", "again", "--quiet", *harness.TINY_LAVO, "--set", "train.steps=1")
         self.json_lines("eval", model, "--data", "data", "--blocks", "2", "--ablate", "memory=zero", "--quiet")
         self.json_lines("generate", model, "--prompt", "a ship", "--tokens", "2")
+        self.json_lines("score", model, "--text", "held-out.txt", "--per", "line", "--mark-top", "1", "--quiet")
         self.json_lines("inspect", "attentions")
 
     def check_file(self, name, content):
@@ -43,8 +44,14 @@ class DocsTest(harness.ProgramTest):
         for name in ["data/dataset.json", "data/tokenizer.json", model + "/config.json", model + "/tokenizer.json"]:
             with open(self.path(name)) as file:
                 self.check_file(name.split("/")[-1], json.load(file))
-        for name in ["model.safetensors", "training.safetensors"]:
-            with open(self.path(model + "/" + name), "rb") as file:
+        with open(self.path(model + "/history.jsonl")) as file:
+            for line in file:
+                self.check_file("history.jsonl", json.loads(line))
+        self.succeed("generate", model, "--prompt", "a", "--tokens", "2", "--save-state", "state")
+        checkpoint = model + "/checkpoints/step-000001/"
+        for name, path in [("model.safetensors", checkpoint + "model.safetensors"),
+                           ("training.safetensors", checkpoint + "training.safetensors"), ("state", "state")]:
+            with open(self.path(path), "rb") as file:
                 size, = struct.unpack("<Q", file.read(8))
                 self.check_file(name, json.loads(file.read(size)).get("__metadata__", {}))
 

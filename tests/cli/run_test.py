@@ -182,8 +182,8 @@ class TrainTest(harness.ProgramTest):
 
     def test_no_report(self):
         self.trained("--no-report", steps=2)
-        self.assertLessEqual(set(os.listdir(self.path("model"))),
-                             {"config.json", "model.safetensors", "tokenizer.json", "training.safetensors"})
+        self.assertEqual(set(os.listdir(self.path("model"))),
+                         {"config.json", "model.safetensors", "tokenizer.json", "checkpoints", "best"})
         self.succeed("train", "data", "--out", "model", "--resume", "--quiet", "--set", "train.steps=4")
         self.assertEqual([e["step"] for e in self.history("model") if e["event"] == "step"], [3, 4])
 

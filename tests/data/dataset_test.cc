@@ -1,47 +1,18 @@
-#include "longspan/data/write_dataset.h"
-
 #include <signal.h>
 #include <sys/resource.h>
 
 #include <cmath>
 
+#include "longspan/data/write_dataset.h"
 #include "longspan/io/json.h"
-#include "tests/io/scratch_folder.h"
+#include "tests/data/dataset_case.h"
 
 namespace longspan {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of_size(int64_t size, int salt) {
-  std::string text(size, '\0');
-  for (int64_t i = 0; i < size; ++i) text[i] = static_cast<char>((i * 31 + i / 256 * 7 + salt) % 256);
-  return text;
-}
-
-class DatasetTest : public ScratchFolder {
- protected:
-  DatasetOptions options(std::vector<std::string> inputs, std::vector<std::string> held_out = {}) {
-    DatasetOptions out;
-    out.inputs = std::move(inputs);
-    out.held_out = std::move(held_out);
-    out.output = path("set");
-    return out;
-  }
-  std::string refusal(const DatasetOptions& options) {
-    const auto before = names();
-    const std::string text = error_of([&] { write_dataset(options, progress_); });
-    EXPECT_EQ(names(), before) << "something was left behind";
-    return text;
-  }
-  std::string split_text(const Dataset& set, const std::string& split) {
-    const TokenFile& tokens = set.split(split);
-    std::vector<int64_t> values(tokens.size());
-    tokens.copy_to(values.data(), 0, tokens.size());
-    return {values.begin(), values.end()};
-  }
-  NullProgress progress_;
-};
+class DatasetTest : public DatasetCase {};
 
 class Recorder final : public Progress {
  public:
@@ -72,9 +43,9 @@ TEST_F(DatasetTest, RoundTrip) {
 
   const Dataset set(path("set"));
   const int64_t valid = 44000;  // 2 % of 2,200,000
-  EXPECT_EQ(split_text(set, "train"), a + b.substr(0, b.size() - valid));
-  EXPECT_EQ(split_text(set, "valid"), b.substr(b.size() - valid));
-  EXPECT_EQ(split_text(set, "test"), c);
+  EXPECT_EQ(text(set, "train"), a + b.substr(0, b.size() - valid));
+  EXPECT_EQ(text(set, "valid"), b.substr(b.size() - valid));
+  EXPECT_EQ(text(set, "test"), c);
   EXPECT_EQ(set.info("train").tokens, 2156000);
   EXPECT_EQ(set.info("train").source_bytes, 2156000);
   EXPECT_EQ(set.info("train").documents, 2);
@@ -104,7 +75,7 @@ TEST_F(DatasetTest, ValidationSpansFilesAndHasAMinimum) {
   const std::string b = text_of_size(100, 2);
   write_dataset(options({put("a", a), put("b", b)}), progress_);
   const Dataset set(path("set"));
-  EXPECT_EQ(split_text(set, "train") + split_text(set, "valid"), a + b);
+  EXPECT_EQ(text(set, "train") + text(set, "valid"), a + b);
   EXPECT_EQ(set.split("valid").size(), kLeastSplitTokens);
   EXPECT_EQ(set.info("train").documents, 1);
   EXPECT_EQ(set.info("valid").documents, 2);
@@ -135,17 +106,17 @@ TEST_F(DatasetTest, InputsThatAreRefused) {
   EXPECT_EQ(refusal(options({good}, {empty})), empty + ": is empty");
   EXPECT_EQ(refusal(options({""})), "prepare: the name of a text file is empty");
   EXPECT_EQ(refusal(options({path("none")})), path("none") + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(refusal(options({path("folder")})), path("folder") + ": is a directory, expected a text file");
+  EXPECT_EQ(refusal(options({path("folder")})), path("folder") + ": holds no files");
+  EXPECT_EQ(refusal(options({good, good})), good + ": stands twice among the files");
   EXPECT_EQ(refusal(options({"/dev/null"})), "/dev/null: is not a regular file");
   EXPECT_EQ(refusal(options({small})),
             "prepare: nothing to hold out for validation: the training text has 2049 bytes, at "
             "least 2050 are needed");
   EXPECT_EQ(refusal(options({good}, {path("link")})), path("link") + ": is held out and trained on at once");
   auto wrong = options({good});
-  for (const double fraction : {0.0, -1.0, 0.6, std::nan("")}) {
+  for (const double fraction : {-1.0, 0.6, std::nan("")}) {
     wrong.valid_fraction = fraction;
-    EXPECT_TRUE(refusal(wrong).starts_with("prepare: valid_fraction must be above 0 and at most 0.5, got "))
-        << fraction;
+    EXPECT_TRUE(refusal(wrong).starts_with("prepare: valid_fraction must be from 0 to 0.5, got ")) << fraction;
   }
   auto nowhere = options({good});
   nowhere.output = "";
@@ -173,16 +144,16 @@ TEST_F(DatasetTest, ExistingOutput) {
 }
 
 TEST_F(DatasetTest, OverwritingTakesNothingOfTheUsersWithIt) {
-  const std::string text = text_of_size(5000, 1), outside = put("a", text);
+  const std::string content = text_of_size(5000, 1), outside = put("a", content);
   write_dataset(options({outside}), progress_);
   auto again = options({outside});
   again.overwrite = true;
 
-  put("set/notes.txt", text);
+  put("set/notes.txt", content);
   EXPECT_EQ(refusal(again), path("set") + ": holds 'notes.txt', so the folder is not replaced");
   again.inputs.push_back(path("set/notes.txt"));
   EXPECT_EQ(refusal(again), path("set/notes.txt") + ": lies inside the output folder " + path("set"));
-  EXPECT_EQ(get("set/notes.txt"), text);
+  EXPECT_EQ(get("set/notes.txt"), content);
   fs::remove(path("set/notes.txt"));
 
   // Also a file that belongs to the data set, on either side, by whatever way it is named.
@@ -206,10 +177,10 @@ TEST_F(DatasetTest, FullDiskLeavesNothing) {
   ::getrlimit(RLIMIT_FSIZE, &before);
   const rlimit limit{20000, before.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &limit);
-  const std::string text = error_of<RunError>([&] { write_dataset(wanted, progress_); });
+  const std::string message = error_of<RunError>([&] { write_dataset(wanted, progress_); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, before_signal);
-  EXPECT_TRUE(text.ends_with("train.bin: cannot be written: File too large")) << text;
+  EXPECT_EQ(message, path("set/train.bin") + ": cannot be written: File too large");
   EXPECT_EQ(names(), std::vector<std::string>{"a"});
 }
 
@@ -222,9 +193,9 @@ TEST_F(DatasetTest, DamagedFolders) {
     Json json = parse_json(good, "good");
     change(json);
     save_json(json_path, json);
-    const std::string text = open();
+    const std::string message = open();
     put("set/dataset.json", good);
-    return text;
+    return message;
   };
   EXPECT_EQ(changed([](Json& json) { json["format_version"] = 3; }), json_path + ": format_version must be 2, got 3");
   EXPECT_EQ(
@@ -235,7 +206,7 @@ TEST_F(DatasetTest, DamagedFolders) {
   EXPECT_EQ(changed([](Json& json) { json["format_version"] = (uint64_t{1} << 63) + 1; }),
             json_path + ": format_version must be an integer from 1 to 9223372036854775807");
   EXPECT_EQ(changed([](Json& json) { json["tokenizer"] = "words"; }),
-            json_path + ": tokenizer must be bytes, as tokenizer.json says");
+            json_path + ": tokenizer must be bytes, as the tokenizer in the folder");
   EXPECT_EQ(changed([](Json& json) { json["vocabulary"] = 300; }),
             json_path + ": vocabulary is 300, but the tokenizer has 256");
   EXPECT_EQ(changed([](Json& json) { json["dtype"] = "uint16"; }),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "tests/models/allocations.h"
 #include "tests/models/small_models.h"
 
 namespace longspan::models {
@@ -33,6 +34,23 @@ TEST_P(ChunkedNll, ValueAndGradientsEqualTheDirectForm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chunks, ChunkedNll, ::testing::Values(0, 1, 5, 36, 37, 1000));
+
+TEST(ChunkedNllMemory, NothingOfAllLogitsStands) {
+  const int64_t rows = 1000, width = 8, vocabulary = 50000, logit = sizeof(float);
+  const at::Tensor hidden = torch::randn({rows, width}).requires_grad_();
+  const at::Tensor weight = torch::randn({vocabulary, width}).requires_grad_();
+  const at::Tensor targets = torch::randint(vocabulary, {rows}, torch::kLong);
+  const auto step = [&](int64_t chunk) {
+    return count_allocations([&] { chunked_nll(hidden, weight, targets, chunk).sum().backward(); });
+  };
+  // 2^22 / V rows at a time. Beside the logits stand their exponentials, and the gradient of the weight.
+  const int64_t chunk = (int64_t{1} << 22) / vocabulary;
+  const Allocations by_vocabulary = step(0);
+  EXPECT_EQ(by_vocabulary.largest, chunk * vocabulary * logit);
+  EXPECT_LT(by_vocabulary.peak, 3 * chunk * vocabulary * logit + 3 * vocabulary * width * logit);
+  EXPECT_EQ(step(10).largest, 10 * vocabulary * logit);
+  EXPECT_LT(by_vocabulary.largest * 10, rows * vocabulary * logit) << "the test could not see all logits";
+}
 
 TEST(ChunkedNllEdges, NoRowsAndNoGradient) {
   const at::Tensor weight = torch::randn({5, 4}).requires_grad_();

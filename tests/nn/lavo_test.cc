@@ -272,6 +272,9 @@ TEST(Lavo, CostIsThatOfTheSpecification) {
   EXPECT_EQ(cost.bytes, 4.0 * 768 * 4 * 100000) << "q, k, v and the output";
   const auto cross = make("lavo", Pattern::causal_cross, {{"r", int64_t{64}}}, {.width = 768, .heads = 12});
   EXPECT_EQ(cross->cost(10, 1000).bytes, 4.0 * 768 * (2 * 10 + 1000)) << "a cross pattern has no k";
+  const auto slices =
+      make("lavo", Pattern::causal_self, {{"memory_proj", "input_slice"}}, {.width = 768, .heads = 12, .kv_heads = 4});
+  EXPECT_EQ(slices->cost(1000, 1000).bytes, 4.0 * 1000 * (3 * 768 + 2 * 256)) << "q, the output, the input, k and v";
   State state = module->begin(1);
   EXPECT_EQ(state.bytes(), 8 * 1536 + 8 * 23040 + 8) << "in float64";
   module->extend(state, normal({1, 300, 768}, 1));

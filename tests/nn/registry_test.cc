@@ -59,8 +59,13 @@ TEST(Registry, TablesAreTheParametersWhoseSizeFollowsFromOptions) {
     for (FieldValues configuration : harness_configurations(entry, Pattern::causal_self)) {
       for (const FieldInfo& field : entry.fields)
         if (field.name == "w") configuration["w"] = int64_t{600};
+      AttentionPtr module;
+      try {
+        module = make(entry.name, Pattern::causal_self, configuration, sizes);
+      } catch (const InputError&) {  // a method without a window here
+        continue;
+      }
       const auto tables = entry.tables(sizes, configuration);
-      const auto module = make(entry.name, Pattern::causal_self, configuration, sizes);
       std::set<std::string> large;
       for (const auto& item : module->named_parameters())
         if (item.value().numel() > sizes.width * sizes.width) large.insert(item.key());

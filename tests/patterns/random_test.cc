@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -49,6 +50,20 @@ TEST(Sampling, EverySetIsEquallyLikely) {
     EXPECT_TRUE(std::is_sorted(set.begin(), set.end()));
     expect_fair(count, 30000, 1.0 / 20);
   }
+}
+
+// Few numbers of many are sorted, many are read from a map of bits: either way they ascend and nothing stays behind.
+TEST(Sampling, NumbersAscendAndTheNextDrawIsNew) {
+  Sampler used;
+  for (const int64_t bound : {10, 64, 65, 5000, 200000})
+    for (const int64_t count : {1, 3, 9, 60})
+      for (int64_t row = 0; row < 3; ++row) {
+        Draws draws(1, Purpose::row_keys, 0, row), same(1, Purpose::row_keys, 0, row);
+        const std::vector<int32_t> numbers = used.sample(draws, bound, count);
+        EXPECT_EQ(static_cast<int64_t>(numbers.size()), std::min(count, bound));
+        EXPECT_TRUE(std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) == numbers.end());
+        EXPECT_EQ(numbers, Sampler().sample(same, bound, count));
+      }
 }
 
 TEST(Sampling, NeverMoreThanThereAre) {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "longspan/models/model_files.h"
+#include "longspan/text/byte_tokenizer.h"
 #include "longspan/train/checkpoint.h"
 #include "tests/io/killed.h"
-#include "tests/models/small_models.h"
 #include "tests/train/small_runs.h"
 #include "tests/train/token_files.h"
 
@@ -20,16 +20,16 @@ using Steps = std::vector<int64_t>;
 
 class Checkpoints : public TokenFiles {
  protected:
-  TokenFile train_ = tokens("train", 3000), valid_ = tokens("valid", 200, 2);
-  Letters letters_;
+  TokenFile train_ = tokens("train", 3000, 1, 256), valid_ = tokens("valid", 200, 2, 256);
+  ByteTokenizer bytes_;
   std::string run_ = path("run");
 
   Trainer trainer(const TrainOptions& options, int64_t seed = 3) {
-    return Trainer(make_model(models::small_config(), seed), train_, &valid_, options);
+    return Trainer(make_model(byte_config(), seed), train_, &valid_, options);
   }
   Log run(Trainer& trainer) {
     Log log;
-    trainer.run(log, run_, &letters_);
+    trainer.run(log, run_, &bytes_);
     return log;
   }
   Steps kept() const {
@@ -119,14 +119,14 @@ TEST_F(Checkpoints, ADamagedOneGivesWayToTheOneBefore) {
   altered[altered.size() - 100] ^= 1;
   for (const std::string& damaged : {altered, content.substr(0, 1000), std::string()}) {
     put(latest, damaged);
+    EXPECT_EQ(saved_configuration(run_)["train"], to_json(options));
     Trainer resumed = trainer(options, 99);
     const auto warnings = resumed.resume(run_);
     ASSERT_EQ(warnings.size(), 2u);
     EXPECT_TRUE(warnings[0].starts_with("resume: " + path(latest) + ": ")) << warnings[0];
     EXPECT_EQ(warnings[1], "resume: going on from step 2 instead");
-    EXPECT_EQ(saved_configuration(run_)["train"], to_json(options));
     run(resumed);
-    EXPECT_EQ(get(latest), content) << "written again, bit for bit";
+    EXPECT_TRUE(get(latest) == content) << "written again, bit for bit";
     EXPECT_EQ(kept(), (Steps{2, 4}));
   }
   for (const auto& checkpoint : find_checkpoints(run_)) fs::resize_file(checkpoint.folder + "/" + kTrainingFile, 100);
@@ -178,7 +178,7 @@ TEST_F(Checkpoints, OfTheFirstLayoutGoOn) {
   TrainOptions options = small_options(2);
   Trainer old = trainer(options);
   old.step();
-  old.save(run_, letters_);  // training.safetensors beside the model
+  old.save(run_, bytes_);  // training.safetensors beside the model
   Trainer resumed = trainer(options, 99);
   EXPECT_TRUE(resumed.resume(run_).empty());
   run(resumed);

@@ -12,12 +12,12 @@
 
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/model_files.h"
+#include "longspan/text/byte_tokenizer.h"
 #include "longspan/train/checkpoint.h"
 #include "longspan/train/checkpoint_store.h"
 #include "tests/io/file_calls.h"
 #include "tests/io/file_size_limit.h"
 #include "tests/io/killed.h"
-#include "tests/models/small_models.h"
 #include "tests/train/small_runs.h"
 #include "tests/train/token_files.h"
 
@@ -68,13 +68,11 @@ class Durability : public TokenFiles {
   /// Goes on with what is in `run`, or begins; `ready` is called before the first step.
   void go_on(const std::string& run, int64_t steps, int64_t stop_at = -1, bool with_lines = true,
              const std::function<void()>& ready = {}) const {
-    models::ModelConfig config = models::small_config();
-    config.dropout = 0.1;
-    Trainer trainer(make_model(config, 3), train_, &valid_, options(steps));
+    Trainer trainer(make_model(byte_config(0.1), 3), train_, &valid_, options(steps));
     if (is_resumable(run)) trainer.resume(run);
     Lines lines(with_lines ? path("lines") : "", stop_at);
     if (ready) ready();
-    trainer.run(lines, run, &letters_);
+    trainer.run(lines, run, &bytes_);
   }
 
   /// In a process of its own; returns its exit status, what it said in `said`, or -signal.
@@ -148,8 +146,8 @@ class Durability : public TokenFiles {
     fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   }
 
-  TokenFile train_ = tokens("train", 3000), valid_ = tokens("valid", 200, 2);
-  Letters letters_;
+  TokenFile train_ = tokens("train", 3000, 1, 256), valid_ = tokens("valid", 200, 2, 256);
+  ByteTokenizer bytes_;
 };
 
 TEST_F(Durability, KilledAtThirtyRandomMoments) {
@@ -219,15 +217,19 @@ class FaultAtEveryCall : public Durability {
         << get("said");
     count_ = std::stoll(get("count"));
     ASSERT_GT(count_, 20);
-    copy(path("second"), path("whole"));
+    copy(path("first"), path("whole"));
     ASSERT_EQ(in_process([&] { go_on(path("whole"), 3); }), 0) << get("said");
     lines_ = lines();
   }
 
+  /// A run after every fault would take minutes, and most are writes of one file after the other.
+  bool is_finished(int64_t at) const { return at % 16 == 0 || at == count_; }
+
   void second_step(const std::string& run) const { go_on(run, 3, 2, false); }
 
-  /// One of the two states between which the fault struck, and a run that ends as if nothing had been.
-  void expect_nothing_lost(const std::string& run) {
+  /// One of the two states between which the fault struck, and, where it is `finished`, a run that ends as if nothing
+  /// had been.
+  void expect_nothing_lost(const std::string& run, bool finished = true) {
     const auto checkpoints = find_checkpoints(run);
     ASSERT_FALSE(checkpoints.empty());
     for (const auto& checkpoint : checkpoints) {
@@ -237,8 +239,9 @@ class FaultAtEveryCall : public Durability {
       EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(a), {}) ==
                   std::string(std::istreambuf_iterator<char>(b), {}))
           << name;
-      EXPECT_NO_THROW(models::load_model(checkpoint.folder));
     }
+    if (!finished) return;
+    for (const auto& checkpoint : checkpoints) EXPECT_NO_THROW(models::load_model(checkpoint.folder));
     EXPECT_NO_THROW(models::load_model(run));
     ASSERT_EQ(in_process([&] { go_on(run, 3); }), 0) << get("said");
     expect_same(run, path("whole"));
@@ -258,7 +261,7 @@ TEST_F(FaultAtEveryCall, KilledThere) {
       second_step(path("run"));
     });
     ASSERT_EQ(status, -SIGKILL);
-    expect_nothing_lost(path("run"));
+    expect_nothing_lost(path("run"), is_finished(at));
   }
 }
 
@@ -289,7 +292,7 @@ TEST_F(FaultAtEveryCall, RefusedThere) {
       EXPECT_TRUE(get("call") == "unlink") << "every refusal but that of a clean-up must be told";
     }
     EXPECT_TRUE(fs::exists(path("run/checkpoints/step-000001/training.safetensors")));
-    expect_nothing_lost(path("run"));
+    expect_nothing_lost(path("run"), is_finished(at));
   }
   EXPECT_GT(told, count_ / 2);
 }

@@ -142,11 +142,22 @@ TEST_F(EvaluateEdges, EveryModuleIsInItsOwnModeAfterwards) {
   for (std::size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(parts[i]->is_training(), before[i]) << parts[i]->name();
 }
 
-TEST_F(EvaluateEdges, BytesPerTokenDivideTheBits) {
+TEST_F(EvaluateEdges, BytesOfTheSourceDivideTheBits) {
   const auto model = small_model(small_config());
-  const TokenFile data = tokens("data", 3000);
-  const double one = ContextEvaluation(*model, data, 1024).run(1024).bits_per_byte;
-  EXPECT_DOUBLE_EQ(ContextEvaluation(*model, data, 1024, {}, 4).run(1024).bits_per_byte, one / 4);
+  const TokenFile data = tokens("data", 4000);
+  const ContextResult plain = ContextEvaluation(*model, data, 1024).run(1024);
+  ASSERT_GE(plain.blocks, 2);
+  // The later a token the longer its text: blocks weigh by their bytes, not alike.
+  double bits = 0, bytes = 0;
+  for (int64_t i = 0; i < plain.blocks; ++i) {
+    const auto block = static_cast<std::size_t>(i);
+    bits += plain.block_bits[block] * kTargetBlock;
+    bytes += static_cast<double>((plain.block_offsets[block] + 1) * kTargetBlock);
+  }
+  const ContextResult text =
+      ContextEvaluation(*model, data, 1024, {}, [](int64_t first, int64_t count) { return first * count; }).run(1024);
+  EXPECT_NEAR(text.bits_per_byte, bits / bytes, testing::sum_bound<double>(plain.blocks + 2) * bits / bytes);
+  EXPECT_DOUBLE_EQ(text.block_bits[1], plain.block_bits[1] / static_cast<double>(plain.block_offsets[1] + 1));
 }
 
 }  // namespace

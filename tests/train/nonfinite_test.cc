@@ -1,9 +1,10 @@
 // What a run leaves of a step in which numbers stop being finite.
 #include "longspan/train/nonfinite.h"
 
+#include "longspan/data/window_sampler.h"
 #include "longspan/models/model_files.h"
+#include "longspan/text/byte_tokenizer.h"
 #include "longspan/train/checkpoint.h"
-#include "tests/models/small_models.h"
 #include "tests/train/small_runs.h"
 #include "tests/train/token_files.h"
 
@@ -14,8 +15,8 @@ namespace fs = std::filesystem;
 
 class NonFinite : public TokenFiles {
  protected:
-  TokenFile train_ = tokens("train", 3000);
-  Letters letters_;
+  TokenFile train_ = tokens("train", 3000, 1, 256);
+  ByteTokenizer bytes_;
 
   /// A run whose third step meets `weight[0] = value`.
   struct Spoiled : Log {
@@ -31,17 +32,15 @@ class NonFinite : public TokenFiles {
     double value = NAN;
   };
   std::string run(const std::string& folder, const std::string& weight, double value, std::string* identity = nullptr) {
-    models::ModelConfig config = models::small_config();
-    config.dropout = 0.1;
     TrainOptions options = small_options(5);
     options.checkpoint_every = 1;
-    Trainer trainer(make_model(config, 3), train_, nullptr, options);
+    Trainer trainer(make_model(byte_config(0.1), 3), train_, nullptr, options);
     Spoiled log;
     log.trainer = &trainer;
     log.weight = weight;
     log.value = value;
     const std::string said = error_of<NonFiniteError>(
-        [&] { trainer.run(log, folder, &letters_, parse_json(R"({"data": {"folder": "corpus"}})", "test")); });
+        [&] { trainer.run(log, folder, &bytes_, parse_json(R"({"data": {"folder": "corpus"}})", "test")); });
     EXPECT_EQ(trainer.steps_done(), 2);
     EXPECT_EQ(log.checkpoints, (std::vector<int64_t>{1, 2}));
     if (identity) *identity = log.identity;
@@ -52,11 +51,11 @@ class NonFinite : public TokenFiles {
 TEST_F(NonFinite, LeavesWhatRepeatsTheStep) {
   std::string identity;
   const std::string place = path("run/nonfinite"), weight = "blocks.1.feed_forward.up.bias";
-  EXPECT_EQ(run(path("run"), weight, NAN, &identity),
-            "train: the loss is not finite at step 3 (" + weight +
-                " is not finite before the step; first in the forward pass at aten::addmm near "
-                "blocks.1.feed_forward.up); the state before it lies in " +
-                place);
+  const std::string said = run(path("run"), weight, NAN, &identity);
+  EXPECT_TRUE(said.starts_with("train: the loss is not finite at step 3 (" + weight +
+                               " is not finite before the step; first in the forward pass at aten::"))
+      << said;
+  EXPECT_TRUE(said.ends_with(" near blocks.1.feed_forward.up); the state before it lies in " + place)) << said;
   const Json report = load_json(place + "/nonfinite.json");
   EXPECT_EQ(report["step"], 3);
   EXPECT_EQ(report["origin"]["weights"], Json::array({weight}));

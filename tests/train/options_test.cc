@@ -25,6 +25,40 @@ TEST(Schedule, WarmsUpThenFollowsACosine) {
     EXPECT_LT(learning_rate(options, step), learning_rate(options, step - 1));
 }
 
+TEST(Schedule, TheInverseRootFallsFromTheEndOfTheWarmUpToItsFloor) {
+  TrainOptions options;
+  options.schedule = Schedule::inverse_sqrt;
+  options.steps = 1000;
+  options.warmup = 16;
+  options.learning_rate = 2;
+  options.min_lr_ratio = 0.2;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 4), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 16), 2);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 64), 1);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 256), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 400), 0.4);  // sqrt(16 / 400) = 0.2
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1000), 0.4);
+  options.min_lr_ratio = 0;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1000), 2 * std::sqrt(0.016));
+  const double before = learning_rate(options, 100);
+  options.steps = 5000;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 100), before) << "the length of the run has no part in it";
+  options.warmup = 0;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1), 2);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 4), 1);
+}
+
+TEST(Schedule, AConstantStaysAfterTheWarmUp) {
+  TrainOptions options;
+  options.schedule = Schedule::constant;
+  options.steps = 100;
+  options.warmup = 10;
+  options.learning_rate = 3;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 5), 1.5);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 10), 3);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 100), 3);
+}
+
 TEST(Schedule, EdgesAreDefined) {
   TrainOptions options;
   options.warmup = 0;

@@ -8,6 +8,7 @@
 
 #include "longspan/text/tokenizer.h"
 #include "longspan/train/train.h"
+#include "tests/models/small_models.h"
 
 namespace longspan::train {
 
@@ -30,6 +31,14 @@ inline TrainOptions small_options(int64_t steps) {
   options.autocast = Autocast::none;
   options.valid_blocks = 4;
   return options;
+}
+
+/// A small model of bytes, which can be loaded again.
+inline models::ModelConfig byte_config(double dropout = 0) {
+  models::ModelConfig config = models::small_config();
+  config.vocabulary = 256;
+  config.dropout = dropout;
+  return config;
 }
 
 struct Log : TrainObserver {

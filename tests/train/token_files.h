@@ -10,8 +10,9 @@ namespace longspan::train {
 
 class TokenFiles : public ScratchFolder {
  protected:
-  /// `size` tokens of an 11-letter language with structure: each follows from the one before, one in 16 is drawn.
-  TokenFile tokens(const std::string& name, int64_t size, unsigned seed = 1) const {
+  /// `size` tokens of an 11-letter language with structure: each follows from the one before, one in 16 is drawn;
+  /// as part of a `vocabulary` that may be larger.
+  TokenFile tokens(const std::string& name, int64_t size, unsigned seed = 1, int64_t vocabulary = 11) const {
     std::string text = {1};
     unsigned state = seed;
     while (static_cast<int64_t>(text.size()) < size) {
@@ -19,7 +20,7 @@ class TokenFiles : public ScratchFolder {
       const int next = (text.back() * 3 + 1) % 11;
       text += static_cast<char>(state >> 28 == 0 ? (state >> 8) % 11 : next);
     }
-    return TokenFile(put(name, text), TokenType::u8, 11);
+    return TokenFile(put(name, text), TokenType::u8, vocabulary);
   }
 };
 

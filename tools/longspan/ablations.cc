@@ -14,6 +14,7 @@
 #include "longspan/data/write_dataset.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
+#include "longspan/nn/lavo_options.h"
 #include "longspan/report/format.h"
 #include "longspan/train/evaluate.h"
 #include "longspan/train/train.h"
@@ -59,8 +60,14 @@ RunConfig configuration(const Options& options) {
   return config;
 }
 
+/// The row's model. Options of the configuration that the row makes idle (the slots, of the local branch alone) go back
+/// to their defaults.
 models::ModelConfig variant(models::ModelConfig config, const AblationRow& row) {
-  for (const auto& [name, value] : row.options) config.attention_options[name] = value;
+  FieldValues& options = config.attention_options;
+  for (const auto& [name, value] : row.options) options[name] = value;
+  const auto& fields = nn::lavo_fields();
+  for (const std::string& name : nn::idle_options(nn::lavo_idle(), fields.values(fields.parse(options))))
+    if (!row.options.contains(name)) options.erase(name);
   return config;
 }
 

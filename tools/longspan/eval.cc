@@ -121,9 +121,9 @@ class Evaluation {
       options.ablate_part = ablation->part;
       options.ablate_way = ablation->way;
     }
-    train::ContextEvaluation evaluation(*loaded_.model, text_->tokens(),
-                                        *std::max_element(lengths_.begin(), lengths_.end()), options,
-                                        text_->bytes_per_token());
+    train::ContextEvaluation evaluation(
+        *loaded_.model, text_->tokens(), *std::max_element(lengths_.begin(), lengths_.end()), options,
+        [&](int64_t first, int64_t count) { return text_->source_bytes(first, count); });
     const auto limit = limits_.find(length);
     ProgressLine progress(
         str_cat("eval ", report::length_label(length), ablation ? ", " + ablation->name() : std::string()), 0,

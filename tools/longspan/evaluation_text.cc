@@ -22,10 +22,8 @@ EvaluationText::EvaluationText(const std::string& flag, const std::string& path,
   LONGSPAN_CHECK(file_->size() > 0, flag, ": '", path, "' is empty");
 }
 
-double EvaluationText::bytes_per_token() const {
-  if (!dataset_) return 1;
-  const SplitInfo& info = dataset_->info(split_);
-  return static_cast<double>(info.source_bytes) / static_cast<double>(info.tokens);
+int64_t EvaluationText::source_bytes(int64_t first, int64_t count) const {
+  return dataset_ ? dataset_->source_bytes(split_, first, count) : count;
 }
 
 }  // namespace longspan::tool

@@ -19,7 +19,8 @@ class EvaluationText {
                  const Tokenizer& tokenizer);
 
   const TokenFile& tokens() const { return dataset_ ? dataset_->split(split_) : *file_; }
-  double bytes_per_token() const;
+  /// Of tokens [first, first + count).
+  int64_t source_bytes(int64_t first, int64_t count) const;
 
  private:
   std::optional<Dataset> dataset_;

@@ -10,8 +10,9 @@ namespace {
 
 volatile std::sig_atomic_t requested = 0;
 
-void on_signal(int) {
-  if (requested) _exit(130);
+void on_signal(int signal) {
+  // A launcher of several processes passes SIGTERM on to those that a Ctrl-C has reached already.
+  if (requested && signal == SIGINT) _exit(130);
   requested = 1;
 }
 

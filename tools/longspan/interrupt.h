@@ -1,4 +1,4 @@
-// Ctrl-C: the first one asks for a clean end, a second one ends the program at once. SIGTERM counts as the first.
+// Ctrl-C: the first one asks for a clean end, a second one ends the program at once. SIGTERM counts as the first alone.
 #pragma once
 
 #include <exception>

@@ -1,9 +1,11 @@
 // longspan prepare: text files to a dataset.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "command.h"
 #include "longspan/base/check.h"
@@ -51,6 +53,8 @@ void prepare(const Options& given, const CommonOptions& common) {
   options.documents = kDocuments.at(given.documents);
   options.split_by = kSplitBy.at(given.split_by);
   if (common.seed) options.seed = *common.seed;
+  options.threads =
+      common.threads > 0 ? common.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (given.separator) {
     options.documents = DocumentRule::separator;
     options.separator = unescaped(*given.separator);

@@ -1,13 +1,19 @@
 // longspan train: a language model on a dataset.
 #include "longspan/train/train.h"
 
+#include <c10/util/Flags.h>
+#include <c10/util/Logging.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "command.h"
+#include "dry_run.h"
 #include "field_flags.h"
 #include "interrupt.h"
 #include "log.h"
@@ -18,11 +24,14 @@
 #include "longspan/models/model_files.h"
 #include "longspan/report/format.h"
 #include "longspan/train/checkpoint.h"
+#include "longspan/train/distributed.h"
 #include "output.h"
 #include "run_config.h"
 #include "run_page.h"
 #include "run_recorder.h"
 #include "train_display.h"
+
+C10_DECLARE_int(caffe2_log_level);
 
 namespace longspan::tool {
 
@@ -31,7 +40,7 @@ namespace {
 struct Options {
   std::string dataset, out, init_from;
   RunConfigSources config;
-  bool resume = false, no_report = false;
+  bool resume = false, dry_run = false, no_report = false;
 };
 
 /// Whether there is more than our lock and what a killed run leaves before its first checkpoint: unfinished files, its
@@ -57,12 +66,22 @@ std::string short_list(const std::vector<std::string>& names) {
 }
 
 /// Says what a model that begins from another one did not get from it.
-void begin_from(const std::string& folder, const Tokenizer& tokenizer, models::LanguageModel& model) {
+void begin_from(const std::string& folder, const Tokenizer& tokenizer, models::LanguageModel& model,
+                const std::function<void(const std::string&)>& tell) {
   const models::InitialWeights taken = models::init_weights(folder, tokenizer, model);
   if (!taken.missing.empty())
-    log_info(str_cat("warning: --init-from: not in '", folder, "', so drawn anew: ", short_list(taken.missing)));
+    tell(str_cat("warning: --init-from: not in '", folder, "', so drawn anew: ", short_list(taken.missing)));
   if (!taken.left_over.empty())
-    log_info(str_cat("warning: --init-from: of '", folder, "' not used: ", short_list(taken.left_over)));
+    tell(str_cat("warning: --init-from: of '", folder, "' not used: ", short_list(taken.left_over)));
+}
+
+train::TrainData data_of(const Dataset& dataset) {
+  train::TrainData data{.train = &dataset.split("train"), .train_documents = &dataset.documents("train")};
+  if (dataset.has("valid")) {
+    data.valid = &dataset.split("valid");
+    data.valid_documents = &dataset.documents("valid");
+  }
+  return data;
 }
 
 /// What the command line says about the run, over what it goes on with or begins from.
@@ -89,34 +108,57 @@ RunConfig configuration(const Options& options, const CommonOptions& common, con
 }
 
 void train(const Options& options, const CommonOptions& common) {
-  LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
+  LONGSPAN_CHECK(!options.out.empty() || (options.dry_run && !options.resume), "--out: expected a folder");
   LONGSPAN_CHECK(!options.resume || train::is_resumable(options.out), "--resume: there is no run to go on with in '",
                  options.out, "' (no checkpoint)");
-  const FolderLock lock(options.out);
-  LONGSPAN_CHECK(options.resume || !is_taken(options.out), "--out: '", options.out,
-                 "' exists; give another folder, or --resume to go on with it");
   const Dataset dataset(options.dataset);
   const RunConfig config = configuration(options, common, dataset);
+  if (options.dry_run) return print_dry_run(config, dataset, common);
+
+  // Several processes meet before one of them can fail alone; the first one writes and speaks.
+  const train::Placement placement = train::placement_from_environment();
+  std::optional<train::Peers> peers;
+  if (placement.size > 1) {
+    if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = c10::GLOG_ERROR;  // its warnings repeat our line
+    peers.emplace(placement, config.train.peer_timeout);
+  }
+  const bool first = placement.rank == 0;
+  std::optional<FolderLock> lock;
+  if (first) {
+    lock.emplace(options.out);
+    LONGSPAN_CHECK(options.resume || !is_taken(options.out), "--out: '", options.out,
+                   "' exists; give another folder, or --resume to go on with it");
+  }
+  const auto tell = [&](const std::string& text) {
+    if (first) log_info(text);
+  };
 
   const SplitInfo& info = dataset.info("train");
   const double bytes_per_token = static_cast<double>(info.source_bytes) / static_cast<double>(info.tokens);
   const auto model = train::make_model(config.model, config.train.seed);
-  if (!options.init_from.empty()) begin_from(options.init_from, dataset.tokenizer(), *model);
-  train::Trainer trainer(model, dataset.split("train"), dataset.has("valid") ? &dataset.split("valid") : nullptr,
-                         config.train);
-  if (options.resume)
-    for (const std::string& warning : trainer.resume(options.out)) log_info("warning: " + warning);
-  LONGSPAN_CHECK(trainer.steps_done() <= config.train.steps, "--resume: the run in '", options.out, "' has done ",
-                 trainer.steps_done(), " steps, more than the ", config.train.steps,
-                 " asked for; --steps N goes on to N");
+  if (!options.init_from.empty()) begin_from(options.init_from, dataset.tokenizer(), *model, tell);
+  train::Trainer trainer(model, data_of(dataset), config.train, peers ? &*peers : nullptr);
+  if (options.resume) {
+    const auto warnings = trainer.resume(options.out);
+    LONGSPAN_CHECK(trainer.steps_done() <= config.train.steps, "--resume: the run in '", options.out, "' has done ",
+                   trainer.steps_done(), " steps, more than the ", config.train.steps,
+                   " asked for; --steps N goes on to N");
+    for (const std::string& warning : warnings) tell("warning: " + warning);
+  }
+  if (peers) {
+    peers->check_equal("train: the options", train::to_json(config.train).dump());
+    peers->check_equal("train: the data", str_cat(info.tokens, " tokens"));
+    peers->check_equal("train: the step and the weights", str_cat(trainer.steps_done(), " ", model->identity()));
+  }
   if (trainer.done())
-    log_info(str_cat("the run in '", options.out, "' is finished: all ", config.train.steps,
-                     " steps are done; --steps N goes on to more"));
+    tell(str_cat("the run in '", options.out, "' is finished: all ", config.train.steps,
+                 " steps are done; --steps N goes on to more"));
 
-  TrainDisplay display(TrainDisplay::Options{config.train.steps, bytes_per_token, common.json, common.quiet, "train"});
+  TrainDisplay display(TrainDisplay::Options{config.train.steps, bytes_per_token, common.json && first,
+                                             common.quiet || !first, "train"});
   std::optional<RunRecorder> recorder;
   Observers observers({&display});
-  if (!options.no_report) {
+  if (first && !options.no_report) {
     recorder.emplace(options.out, run_page(options.out, common.command, dataset, trainer), bytes_per_token);
     observers = Observers({&display, &*recorder});
   }
@@ -126,11 +168,11 @@ void train(const Options& options, const CommonOptions& common) {
   // A twentieth of the time, for a text of the model.
   if (recorder) finish_run_page(*recorder, trainer, dataset, std::clamp(0.05 * display.seconds(), 0.2, 3.0));
   if (!done) {
-    log_info(str_cat("stopped after step ", trainer.steps_done(), " of ", config.train.steps,
-                     "; checkpoint written, go on with --resume"));
+    tell(str_cat("stopped after step ", trainer.steps_done(), " of ", config.train.steps,
+                 "; checkpoint written, go on with --resume"));
     throw Interrupted();
   }
-  if (!common.json) print_text(display.summary(options.out, trainer.model().parameter_count()));
+  if (!common.json && first) print_text(display.summary(options.out, trainer.model().parameter_count()));
 }
 
 }  // namespace
@@ -138,7 +180,7 @@ void train(const Options& options, const CommonOptions& common) {
 Action set_up_train(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("dataset", options->dataset, "folder written by longspan prepare")->required();
-  app.add_option("--out", options->out, "folder of the model")->required();
+  app.add_option("--out", options->out, "folder of the model");
   app.add_option("--config", options->config.file, "JSON file with \"model\" and \"train\"");
   app.add_option("--attention", options->config.attention, "name of the attention (default: lavo)");
   app.add_option(
@@ -150,10 +192,11 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
                  "folder of a model, or of a checkpoint, whose weights the new model begins with; its shape is the "
                  "default")
       ->excludes(resume);
-  add_field_flags(app, "Training (also: --set train.NAME=value, --config)", train::train_fields().infos(), {"seed"},
-                  options->config.train_flags);
-  add_field_flags(app, "Model (also: --set model.NAME=value, --config)", models::model_fields().infos(),
-                  {"attention", "vocabulary"}, options->config.model_flags);
+  app.add_flag("--dry-run", options->dry_run,
+               "print what the run would take: parameters, peak memory, state, time, disk space; nothing is written");
+  add_field_flags(app, "Training options", train::train_fields().infos(), {"seed"}, options->config.train_flags);
+  add_field_flags(app, "Model options", models::model_fields().infos(), {"attention", "vocabulary"},
+                  options->config.model_flags);
   app.add_flag("--no-report", options->no_report, "keep neither history.jsonl nor report.html in --out");
   app.footer("Fields of --config and --set, with defaults and ranges: longspan inspect config");
   return [options, &common] { train(*options, common); };

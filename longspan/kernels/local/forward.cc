@@ -233,11 +233,9 @@ HWY_INLINE void forward_head(const LocalForward<S, O>& params, const LocalUnit& 
     }
     for (int64_t lane = tile.live; lane < tile.live_end; ++lane) {
       const int64_t i = start + lane - x.offset;
-      O* to = out.data + i * out.row_stride;
-      if (inverse[lane] == 0)  // a select: values of weight zero may be NaN
-        std::fill_n(to, value_width, O(0.0f));
-      else
-        panel::store_row(out_rows, kTileStride, lane, value_width, inverse[lane], to);
+      // Values of weight zero may be NaN.
+      if (inverse[lane] == 0) panel::zero_rows(value_width, 1, out_rows, kTileStride, lane);
+      panel::store_row(out_rows, kTileStride, lane, value_width, inverse[lane], out.data + i * out.row_stride);
       lse.data[i * lse.row_stride] = log_sum[lane];
     }
   }

@@ -4,6 +4,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
@@ -88,6 +89,14 @@ class KeyAxis {
     return (rank >= 0).logical_and(rank < layout_.sequence_rows().unsqueeze(1)).unsqueeze(1);
   }
 
+  /// Whether a place of a block holds a query, [blocks, block, 1].
+  at::Tensor has_query() const {
+    const c10::SymInt rows = query_place_.defined() ? query_place_.sym_size(0) : keys_.rows() - shift_;
+    return spread_queries(at::ones_symint({1, 1, rows, 1}, keys_.index().options().dtype(at::kBool)))
+        .select(0, 0)
+        .select(0, 0);
+  }
+
   /// j - p of each query and key of a span, [block, span].
   at::Tensor offsets() const {
     const at::Tensor query = arange(span_.block) + at::Scalar(span_.left);
@@ -169,7 +178,8 @@ Outputs attend(const Inputs& x, const Options& options, const c10::SymInt& first
 
   const at::Tensor offsets = axis.offsets();
   const at::Tensor in_reach = (offsets >= -options.reach_left).logical_and(offsets <= options.reach_right);
-  const at::Tensor outside = in_reach.logical_and(axis.has_key()).logical_not().unsqueeze(1);
+  const at::Tensor meet = in_reach.logical_and(axis.has_key()).logical_and(axis.has_query());
+  const at::Tensor outside = meet.logical_not().unsqueeze(1);
   const Band band = span.band(options);
   const at::Tensor q = by_group(axis.spread_queries(x.q)) * scale;
   const OptionalTensor bias = x.table ? OptionalTensor(biases(*x.table, offsets, options, kv_heads)) : std::nullopt;

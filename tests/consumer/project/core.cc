@@ -1,9 +1,11 @@
-// A program on the kernels alone, without LibTorch: causal local attention of one head over three positions.
+// A program without LibTorch: causal local attention of one head over three positions, and the reader of datasets, which
+// needs the libraries that longspan::core brings along.
 #include <cmath>
 #include <cstdio>
 #include <vector>
 
 #include "longspan/base/parallel.h"
+#include "longspan/data/dataset.h"
 #include "longspan/kernels/local/local.h"
 #include "longspan/simd/target.h"
 
@@ -32,6 +34,10 @@ int main() {
       std::printf("consumer_core: out[%zu]: expected %g, got %g\n", i, expected[i], out[i]);
       return 1;
     }
+  }
+  if (longspan::Dataset::is_dataset("no-such-folder")) {
+    std::printf("consumer_core: found a dataset where there is none\n");
+    return 1;
   }
   std::printf("consumer_core: ok on %s\n", longspan::simd::active_target().c_str());
 }

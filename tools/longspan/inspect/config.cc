@@ -9,6 +9,7 @@
 #include "longspan/base/check.h"
 #include "longspan/models/generate.h"
 #include "longspan/nn/registry.h"
+#include "longspan/patterns/options.h"
 #include "longspan/report/format.h"
 #include "longspan/train/options.h"
 #include "tools/longspan/output.h"
@@ -32,6 +33,7 @@ std::vector<Group> groups() {
       {"train", "\"train\" in config.json and in a file for train --config; --set train.FIELD=VALUE",
        train::train_fields().infos()},
       {"generate", "flags of generate, with - for _", models::generate_fields().infos()},
+      {"pattern", "--set FIELD=VALUE of inspect pattern", patterns::pattern_fields().infos()},
   };
 }
 
@@ -68,8 +70,9 @@ void print(const Group& group, bool json) {
 
 Action set_up_inspect_config(CLI::App& app, const CommonOptions& common) {
   auto names = std::make_shared<std::vector<std::string>>();
-  app.add_option("groups", *names,
-                 "model, train, generate, or the name of an attention for its options (default: model train generate)");
+  app.add_option(
+      "groups", *names,
+      "model, train, generate, pattern, or the name of an attention for its options (default: the first four)");
   return [names, &common] {
     std::vector<Group> chosen = names->empty() ? groups() : std::vector<Group>();
     for (const std::string& name : *names) chosen.push_back(find_group(name));

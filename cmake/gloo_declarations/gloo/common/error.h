@@ -1,0 +1,2 @@
+// See README.md: nothing of this header is used.
+#pragma once

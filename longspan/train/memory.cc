@@ -1,0 +1,41 @@
+#include "longspan/train/memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace longspan::train {
+
+int64_t tokens_at_once(const TrainOptions& options, int64_t processes) {
+  return options.batch / (options.accumulation * processes) * options.length;
+}
+
+double activation_bytes(const models::ModelConfig& config, int64_t tokens, bool recompute) {
+  const double width = static_cast<double>(config.width), inner = static_cast<double>(config.feed_forward);
+  // Input, two norms, queries, keys, values, local and global results, their mean, the merged heads, the sum.
+  const double attention = 12 * width;
+  // gpt2: before and behind gelu; llama: gate, its silu, the other factor, the product.
+  const double feed_forward = (config.shape == models::Shape::gpt2 ? 2 : 4) * inner;
+  const double layer = attention + feed_forward, layers = static_cast<double>(config.layers);
+  const double floats = recompute ? layer + layers * width : layers * layer;
+  return 4 * static_cast<double>(tokens) * (floats + 2 * width);  // the embedded tokens and the last norm
+}
+
+int64_t usable_memory() {
+  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  int64_t most = machine;
+  // Version 2 and version 1 of control groups, as a container sees its own; "max" does not read as a number.
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    int64_t limit = 0;
+    if (std::ifstream(path) >> limit && limit > 0) most = std::min(most, limit);
+  }
+  return most;
+}
+
+bool recomputes(Recompute choice, const models::ModelConfig& config, int64_t tokens) {
+  if (choice != Recompute::automatic) return choice == Recompute::blocks;
+  return activation_bytes(config, tokens, false) > static_cast<double>(usable_memory()) / 4;
+}
+
+}  // namespace longspan::train

@@ -1,0 +1,37 @@
+"""train --dry-run against the run itself. Memory alone: how long something takes is no matter of a test."""
+
+import os
+import subprocess
+import sys
+
+import harness
+
+# Large enough that a step's tensors outweigh the program, small enough for seconds.
+SHAPE = ["--layers", "6", "--width", "128", "--heads", "4", "--feed-forward", "512", "--batch", "2", "--length", "4096",
+         "--warmup", "1", "--steps", "2"]
+ALLOWED = 0.15
+
+
+class MemoryTest(harness.ProgramTest):
+    def peak_of(self, *arguments):
+        """The most memory that the program had resident, in bytes."""
+        process = subprocess.Popen([harness.PROGRAM, *arguments], cwd=self.folder, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_maxrss * 1024
+
+    def test_peak_memory_within_the_promised_part(self):
+        self.prepared()
+        for name, arguments in [("lavo", []), ("local", []), ("softmax", []), ("lavo", ["--shape", "llama"])]:
+            with self.subTest(name, arguments=arguments):
+                run = ["train", "data", "--quiet", "--attention", name, *SHAPE, *arguments]
+                row, = self.json_lines(*run, "--dry-run")
+                out = "-".join([name, *arguments])
+                peak = self.peak_of(*run, "--out", out)
+                print("%s: %d MiB, estimated %d MiB" % (out, peak >> 20, int(row["peak_bytes"]) >> 20), file=sys.stderr)
+                self.assertLess(abs(row["peak_bytes"] - peak), ALLOWED * peak)
+
+
+if __name__ == "__main__":
+    harness.main()
