@@ -4,8 +4,10 @@ import json
 import math
 import os
 import resource
+import shutil
 import signal
 import subprocess
+import unittest
 
 import harness
 
@@ -184,6 +186,57 @@ class SessionTest(ScoreCase):
         with open(self.path("s"), "rb") as file:
             self.assertEqual(file.read(), old)
         self.assertEqual([n for n in os.listdir(self.folder) if "aside" in n], [])
+
+
+class ConstancyTest(ScoreCase):
+    def test_memory_does_not_grow(self):
+        text = harness.text(400000, 4)
+        _, short = self.score(stdin=text[:20000])
+        _, long = self.score(stdin=text)
+        self.assertEqual(long["state_bytes"], short["state_bytes"])
+        # A number kept for every token would be 3 MB.
+        self.assertLess(long["peak_rss_bytes"] - short["peak_rss_bytes"], 2_500_000)
+
+
+@unittest.skipUnless(shutil.which("spm_train"), "needs spm_train")
+class SentencePieceTest(harness.ProgramTest):
+    """Tokens of several bytes, empty lines without a token, lines that wait for their end."""
+
+    def setUp(self):
+        super().setUp()
+        self.text = harness.text(9000, 1).replace(b" ship", b" ship\n").replace(b" no", b" no\n\n")
+        self.write("train.txt", self.text)
+        subprocess.run(["spm_train", "--input=train.txt", "--model_prefix=sp", "--vocab_size=40", "--hard_vocab_limit=false",
+                        "--minloglevel=3"], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.succeed("prepare", "train.txt", "--tokenizer", "sp.model", "--out", "data", "--quiet")
+        with open(self.path("data/tokenizer.json")) as file:
+            size = json.load(file)["vocabulary"]
+        self.model = self.trained("--set", "model.vocabulary=%d" % size, steps=2)
+
+    def test_lines_and_sessions(self):
+        text = self.text[:3000].rstrip(b"\n") + b"\n"
+        score = lambda *a, stdin: self.json_lines("score", self.model, "--threads", "1", "--per", "line", *a, stdin=stdin)
+        whole = score("--save-state", "whole", stdin=text)
+        lines = text.splitlines(keepends=True)
+        self.assertEqual([r["bytes"] for r in whole[:-1]], [len(line) for line in lines])
+        self.assertEqual(whole[-1]["bytes"], len(text))
+        self.assertLess(whole[-1]["tokens"], len(text))
+        rows, begin = [], 0
+        for end in [333, 1500, len(text)]:
+            rows += score(*(["--load-state", "s"] if begin else []), "--save-state", "s", stdin=text[begin:end])
+            begin = end
+        self.assertEqual(rows[-1]["stream_log_likelihood"], whole[-1]["log_likelihood"])
+        self.assertEqual([r for r in rows if r["event"] == "line"], whole[:-1])
+
+    def test_text_that_is_not_utf8_names_the_place(self):
+        self.refuse("score", self.model, stdin=b"a ship\nno \xff sail\n", containing=["stdin: is not UTF-8 at byte 10"])
+        self.refuse("generate", self.model, "--prompt-file", "-", stdin=b"a \xff", containing=["prompt: is not UTF-8 at byte 2"])
+
+    def test_drawn_text_in_parts(self):
+        run = lambda *a: self.json_lines("generate", self.model, "--threads", "1", *a)[0]["text"]
+        whole = run("--prompt", "the sea", "--tokens", "40", "--seed", "2", "--save-state", "whole")
+        parts = run("--prompt", "the sea", "--tokens", "15", "--seed", "2", "--save-state", "s")
+        self.assertEqual(parts + run("--load-state", "s", "--tokens", "25", "--save-state", "s"), whole)
 
 
 class RefusalTest(ScoreCase):

@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "command.h"
+#include "field_flags.h"
 #include "interrupt.h"
 #include "longspan/base/check.h"
 #include "longspan/models/model_files.h"
@@ -36,7 +35,7 @@ struct Options {
   std::string model, prompt_file;
   std::optional<std::string> prompt;
   std::vector<std::string> stops;
-  std::map<std::string, std::string> fields;  ///< of GenerateOptions, those given
+  FieldValues fields;  ///< of GenerateOptions, those given
   SessionFlags state;
 };
 
@@ -50,7 +49,10 @@ std::optional<std::string> prompt_path(const Options& options) {
 class Generation {
  public:
   Generation(const Options& options, const CommonOptions& common)
-      : options_(options), common_(common), draw_(read_fields(options)), shown_(options.stops) {
+      : options_(options),
+        common_(common),
+        draw_(models::generate_fields().parse(options.fields)),
+        shown_(options.stops) {
     LONGSPAN_CHECK(common.dtype != "bfloat16", "generate: --dtype bfloat16 is not supported; use float32 or float64");
     if (const auto path = prompt_path(options)) input_.emplace(*path);
     LONGSPAN_CHECK(input_ || (options.prompt && !options.prompt->empty()) || !options.state.load.empty(), kNoPrompt);
@@ -63,8 +65,10 @@ class Generation {
   }
 
   void run() {
+    show(shown_.push(text_.session.held));
     read_prompt();
-    if (!interrupt_requested()) {
+    if (prompt_tokens_ > 0) show(shown_.release());  // what comes between cannot complete it
+    if (!interrupt_requested() && !shown_.stopped()) {
       LONGSPAN_CHECK(text_.session.tokens() > 0, kNoPrompt);
       draw();
     }
@@ -82,20 +86,16 @@ class Generation {
       "generate: the prompt is empty; give --prompt TEXT, --prompt-file FILE (- for stdin), a pipe, or --load-state "
       "FILE";
 
-  static models::GenerateOptions read_fields(const Options& options) {
-    FieldValues values;
-    for (const auto& [name, text] : options.fields) values[name] = text;
-    return models::generate_fields().parse(values);
-  }
-
   void read_prompt() {
     models::StreamReader reader(*loaded_.model, text_.session, models::StreamReader::Scores::off);
-    TokenFeed feed(*loaded_.tokenizer, text_.session.text);
-    const auto accept = [&](const FedTokens& fed) {
-      for (const std::string& bytes : fed.bytes) text_.ledger.add(bytes, kNotScored);
-      if (!fed.bytes.empty()) line_start_ = fed.bytes.back().ends_with('\n');
-      reader.read(fed.tokens);
-      prompt_tokens_ += static_cast<int64_t>(fed.tokens.size());
+    TokenFeed feed(*loaded_.tokenizer, text_.session.text, "prompt");
+    const auto accept = [&](const std::vector<FedToken>& fed) {
+      for (const FedToken& token : fed) {
+        text_.ledger.pass(token.silent);
+        text_.ledger.add(token.bytes, kNotScored);
+      }
+      reader.read(numbers_of(fed));
+      prompt_tokens_ += static_cast<int64_t>(fed.size());
     };
     if (options_.prompt) accept(feed.push(*options_.prompt));
     if (input_) {
@@ -109,13 +109,13 @@ class Generation {
       progress.finish();
     }
     accept(feed.finish());
+    text_.ledger.pass(feed.take_silent());
   }
 
   void draw() {
-    show(shown_.push(text_.session.held));
-    if (prompt_tokens_ > 0) show(shown_.release());  // what came between cannot complete it
+    TokenDecoder decoder(*loaded_.tokenizer);
+    for (const int64_t token : text_.session.recent.view()) decoder.push(static_cast<uint32_t>(token));
     const double start = now();
-    TokenDecoder decoder(*loaded_.tokenizer, line_start_);
     models::generate(*loaded_.model, text_.session, draw_, [&](int64_t token) {
       ++drawn_;
       const std::string bytes = decoder.push(static_cast<uint32_t>(token));
@@ -156,8 +156,7 @@ class Generation {
   TextSession text_;
   int64_t prompt_tokens_ = 0, drawn_ = 0;
   double seconds_ = 0;
-  bool line_start_ = false;  ///< the prompt ends with a line break
-  std::string all_;          ///< what was shown, for JSON
+  std::string all_;  ///< what was shown, for JSON
 };
 
 }  // namespace
@@ -170,14 +169,7 @@ Action set_up_generate(CLI::App& app, const CommonOptions& common) {
       ->excludes(prompt);
   app.add_option("--stop", options->stops, "end before this text appears (may be repeated)");
   options->state.add_to(app);
-  for (const FieldInfo& field : models::generate_fields().infos()) {
-    if (field.name == "seed") continue;  // a common flag
-    std::string flag = "--" + field.name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    app.add_option_function<std::string>(
-        flag, [options, name = field.name](const std::string& text) { options->fields[name] = text; },
-        field.help + " (default: " + to_string(field.default_value) + ")");
-  }
+  add_field_flags(app, "Drawing", models::generate_fields().infos(), {"seed"}, options->fields);
   return [options, &common] { Generation(*options, common).run(); };
 }
 

@@ -49,7 +49,7 @@ class Score {
         loaded_(load(options, common)),
         text_(options.state.begin(*loaded_.model)),
         reader_(*loaded_.model, text_.session),
-        feed_(*loaded_.tokenizer, text_.session.text),
+        feed_(*loaded_.tokenizer, text_.session.text, options.text == "-" ? "stdin" : options.text),
         top_(static_cast<std::size_t>(options.mark_top)),
         colour_(isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr) {
     input_.skip(options.skip);
@@ -65,9 +65,10 @@ class Score {
     // What stops in the middle of a line goes on there in the next session.
     if (!options_.state.saves()) accept(feed_.finish());
     flush();
+    pass(feed_.take_silent());
     times_.add(of_piece_, of_piece_ > 0 ? seconds_per_row_ * static_cast<double>(of_piece_) : 0);
     progress_->finish();
-    if (lines() && !options_.state.saves() && text_.ledger.open_line().sums.tokens > 0) print(text_.ledger.open_line());
+    if (lines() && !options_.state.saves() && text_.ledger.open_line().sums.bytes > 0) print(text_.ledger.open_line());
     for (const Mark& mark : top_.sorted()) print(mark);
     options_.state.finish(*loaded_.model, text_);
     print_sums();
@@ -111,9 +112,10 @@ class Score {
   bool shows_places() const { return lines() || options_.mark; }
   std::string bits_text() const { return report::fixed(sums_.bits_per_byte().get<double>(), 4); }
 
-  void accept(FedTokens fed) {
-    for (std::string& bytes : fed.bytes) unscored_.push_back(std::move(bytes));
-    for (std::span<const int64_t> tokens = fed.tokens; !tokens.empty();) {
+  void accept(std::vector<FedToken> fed) {
+    const std::vector<int64_t> numbers = numbers_of(fed);
+    for (FedToken& token : fed) unscored_.push_back(std::move(token));
+    for (std::span<const int64_t> tokens = numbers; !tokens.empty();) {
       const int64_t rows = reader_.piece(), room = reader_.room();
       const auto part = tokens.first(std::min(tokens.size(), static_cast<std::size_t>(room)));
       tokens = tokens.subspan(part.size());
@@ -143,18 +145,26 @@ class Score {
   /// The next tokens' scores are known.
   void settle(const std::vector<double>& known) {
     for (const double nll : known) {
-      const std::string bytes = std::move(unscored_.front());
+      const FedToken next = std::move(unscored_.front());
       unscored_.pop_front();
-      const double bits = nll / std::numbers::ln2;
-      const bool marks = options_.mark && bits >= *options_.mark;  // never NaN
-      if (marks || (!std::isnan(bits) && top_.wants(bits))) {
-        const Mark mark = {text_.ledger.offset(), text_.ledger.open_line().line, bits, text_.ledger.context(), bytes};
-        if (marks) print(mark);
-        if (!std::isnan(bits)) top_.add(mark);
-      }
-      sums_.add(static_cast<int64_t>(bytes.size()), nll);
-      if (const auto line = text_.ledger.add(bytes, nll); line && lines()) print(*line);
+      pass(next.silent);
+      const double bits = nll / std::numbers::ln2;  // NaN is above no threshold
+      if (options_.mark && bits >= *options_.mark) print(mark_of(next.bytes, bits));
+      if (!std::isnan(bits) && top_.wants(bits)) top_.add(mark_of(next.bytes, bits));
+      sums_.add(static_cast<int64_t>(next.bytes.size()), nll);
+      if (const auto line = text_.ledger.add(next.bytes, nll); line && lines()) print(*line);
     }
+  }
+
+  /// Text that has no token.
+  void pass(const std::string& silent) {
+    sums_.add_silent(static_cast<int64_t>(silent.size()));
+    for (const LineScore& line : text_.ledger.pass(silent))
+      if (lines()) print(line);
+  }
+
+  Mark mark_of(const std::string& bytes, double bits) const {
+    return {text_.ledger.offset(), text_.ledger.open_line().line, bits, text_.ledger.context(), bytes};
   }
 
   void print(const Mark& mark) const {
@@ -228,8 +238,8 @@ class Score {
   TopMarks top_;
   bool colour_;
   std::optional<LateProgress> progress_;
-  std::deque<std::string> unscored_;  ///< bytes of tokens that wait for their score
-  TextSums sums_;                     ///< of this run
+  std::deque<FedToken> unscored_;  ///< tokens that wait for their score
+  TextSums sums_;                  ///< of this run
   int64_t bytes_read_ = 0;
   TokenTimes times_;
   double busy_ = 0;             ///< seconds in the model

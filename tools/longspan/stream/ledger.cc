@@ -1,5 +1,6 @@
 #include "ledger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -71,6 +72,11 @@ void TextSums::add(int64_t more, double nll) {
   nats += nll;
 }
 
+void TextSums::add_silent(int64_t more) {
+  bytes += more;
+  if (predicted_tokens > 0) predicted_bytes += more;
+}
+
 Json TextSums::bits_per_byte() const {
   return predicted_bytes > 0 ? Json(nats / std::numbers::ln2 / static_cast<double>(predicted_bytes)) : Json();
 }
@@ -93,13 +99,32 @@ std::string Ledger::note() const {
   return to_json(record_fields().values(record)).dump();
 }
 
+void Ledger::note_context(std::string_view bytes) {
+  context_ += bytes;
+  if (context_.size() > kContext) context_.erase(0, context_.size() - kContext);
+}
+
+LineScore Ledger::end_line() { return std::exchange(line_, {line_.line + 1, stream_.bytes, {}}); }
+
 std::optional<LineScore> Ledger::add(std::string_view bytes, double nll) {
   stream_.add(static_cast<int64_t>(bytes.size()), nll);
   line_.sums.add(static_cast<int64_t>(bytes.size()), nll);
-  context_ += bytes;
-  if (context_.size() > kContext) context_.erase(0, context_.size() - kContext);
+  note_context(bytes);
   if (bytes.find('\n') == std::string_view::npos) return std::nullopt;
-  return std::exchange(line_, {line_.line + 1, stream_.bytes, {}});
+  return end_line();
+}
+
+std::vector<LineScore> Ledger::pass(std::string_view bytes) {
+  std::vector<LineScore> out;
+  note_context(bytes);
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1) + 1;
+    stream_.add_silent(static_cast<int64_t>(end));
+    line_.sums.add_silent(static_cast<int64_t>(end));
+    if (bytes[end - 1] == '\n') out.push_back(end_line());
+    bytes.remove_prefix(end);
+  }
+  return out;
 }
 
 }  // namespace longspan::tool

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "longspan/io/json.h"
 
@@ -17,6 +18,9 @@ struct TextSums {
   double nats = 0;  ///< negative log-likelihood of the predicted ones, added in order
 
   void add(int64_t bytes, double nll);
+  /// Bytes without a token: among the predicted ones, which tokens before and after them stand for, unless nothing was
+  /// predicted yet.
+  void add_silent(int64_t bytes);
   /// null where nothing was predicted.
   Json bits_per_byte() const;
   double log_likelihood() const { return 0 - nats; }
@@ -42,6 +46,8 @@ class Ledger {
   /// of a stream, or one that was read without scoring it). Returns the line that it ends; a token belongs to the line
   /// that it begins in.
   std::optional<LineScore> add(std::string_view bytes, double nll);
+  /// Text that has no token. Returns the lines that it ends.
+  std::vector<LineScore> pass(std::string_view bytes);
 
   /// The line under way.
   const LineScore& open_line() const { return line_; }
@@ -52,6 +58,9 @@ class Ledger {
   static constexpr std::size_t kContext = 48;
 
  private:
+  void note_context(std::string_view bytes);
+  LineScore end_line();
+
   TextSums stream_;
   LineScore line_;
   std::string context_;

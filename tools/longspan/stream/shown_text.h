@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "longspan/text/stop_strings.h"
-#include "tools/longspan/utf8.h"
+#include "longspan/text/utf8.h"
 
 namespace longspan::tool {
 

@@ -10,31 +10,38 @@
 
 namespace longspan::tool {
 
-/// Tokens and the bytes of the source that each stands for (Encoding::source_bytes).
-struct FedTokens {
-  std::vector<int64_t> tokens;
-  std::vector<std::string> bytes;
+/// A token with the text that it stands for.
+struct FedToken {
+  int64_t token = 0;
+  std::string silent;  ///< text just before it that has no token, such as empty lines in SentencePiece
+  std::string bytes;
 };
 
-/// Encodes an endless text piece by piece with the tokens of the whole (text/pieces.h). What cannot be encoded yet, or
-/// gave no token and so belongs to the next one, waits in `rest`, which belongs to the caller (it is a session's
-/// `text`) and must outlive the feed. Text without a token at the very end, or of more than kLongestPiece, counts for
-/// none.
+/// Encodes an endless text piece by piece with the tokens of the whole. What cannot be encoded yet waits in `rest`,
+/// which belongs to the caller (it is a session's `text`) and, like the tokenizer, must outlive the feed.
 class TokenFeed {
  public:
-  TokenFeed(const Tokenizer& tokenizer, std::string& rest) : tokenizer_(tokenizer), rest_(rest) {}
+  /// `name` of the text for messages.
+  TokenFeed(const Tokenizer& tokenizer, std::string& rest, std::string name)
+      : tokenizer_(tokenizer), rest_(rest), name_(std::move(name)) {}
 
-  /// Throws InputError for text that the tokenizer cannot read, naming the place.
-  FedTokens push(std::string_view bytes);
+  /// InputError naming the place for what the tokenizer cannot read.
+  std::vector<FedToken> push(std::string_view bytes);
   /// The text ends here: encodes the rest.
-  FedTokens finish();
+  std::vector<FedToken> finish() { return encode(true); }
+  /// Text after the last token that has none; it is not given out a second time.
+  std::string take_silent();
 
  private:
-  FedTokens encode(bool last);
+  std::vector<FedToken> encode(bool last);
 
   const Tokenizer& tokenizer_;
   std::string& rest_;
-  int64_t taken_ = 0;  ///< bytes that have left `rest`
+  std::string name_, silent_;
+  int64_t pushed_ = 0;  ///< bytes
 };
+
+/// The token numbers alone.
+std::vector<int64_t> numbers_of(const std::vector<FedToken>& tokens);
 
 }  // namespace longspan::tool
