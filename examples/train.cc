@@ -11,7 +11,7 @@
 #include <string>
 
 #include "longspan/base/progress.h"
-#include "longspan/data/dataset.h"
+#include "longspan/data/write_dataset.h"
 
 namespace {
 

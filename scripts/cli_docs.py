@@ -9,6 +9,7 @@ ones and of the fields of a configuration the names alone; between `<!-- flags -
 page is not current, lacks a subcommand or has one that the program lacks.
 """
 
+import functools
 import json
 import pathlib
 import re
@@ -36,6 +37,7 @@ class Program:
             fail("%s %s: %s" % (self.path, " ".join(arguments), result.stderr.decode(errors="replace").strip()))
         return result.stdout.decode()
 
+    @functools.cache
     def help(self, name):
         """Sections of the help text of a subcommand ("" for the program): title -> [(names and type, meaning)]."""
         sections, title = {}, None
@@ -57,10 +59,13 @@ class Program:
             return [name]
         return [leaf for sub in below for leaf in self.subcommands((name + " " + sub).strip())]
 
-    def fields(self, group):
-        (line,) = self.output("inspect", "config", group, "--json").splitlines()
-        return json.loads(line)["fields"]
+    @functools.cache
+    def groups(self):
+        """Group -> its fields, those of every attention too."""
+        lines = self.output("inspect", "config", *GROUPS, *self.attentions(), "--json").splitlines()
+        return {group["group"]: group["fields"] for group in map(json.loads, lines)}
 
+    @functools.cache
     def attentions(self):
         return [json.loads(line)["name"] for line in self.output("inspect", "attentions", "--json").splitlines()]
 
@@ -123,7 +128,7 @@ def allowed(field):
 
 def field_table(program, group):
     lines = ["| field | default | values | meaning |", "|---|---|---|---|"]
-    for field in program.fields(group):
+    for field in program.groups()[group]:
         default = field["default"] if isinstance(field["default"], str) else json.dumps(field["default"])
         lines.append("| `%s` | %s | %s | %s |" % (field["name"], "`%s`" % default if default else "", cell(allowed(field)), cell(field["help"])))
     return "\n".join(lines) + "\n"

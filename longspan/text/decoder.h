@@ -8,12 +8,12 @@
 
 namespace longspan {
 
-/// Decodes token by token: what push() returned so far, joined, is decode() of all tokens so far. To go on after a text
-/// whose tokens are known, push those first and drop what they give.
+/// Decodes token by token: what push() returned so far, joined, is decode() of all tokens so far.
 class TokenDecoder {
  public:
-  /// `tokenizer` must outlive this.
-  explicit TokenDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  /// `tokenizer` must outlive this. `line_start`: false to go on in the middle of a line.
+  explicit TokenDecoder(const Tokenizer& tokenizer, bool line_start = true)
+      : tokenizer_(tokenizer), line_start_(line_start) {}
 
   /// Text that `token` adds; it may end within a character (text/utf8.h: whole_characters()). Throws InputError for a
   /// token outside the vocabulary.
@@ -26,7 +26,7 @@ class TokenDecoder {
 
  private:
   const Tokenizer& tokenizer_;
-  bool line_start_ = true;
+  bool line_start_;
 };
 
 }  // namespace longspan

@@ -71,11 +71,16 @@ Json to_json(const StepResult& result, double bytes_per_token) {
           {"tokens_per_second", static_cast<double>(result.tokens) / result.seconds}};
 }
 
-Json to_json(const ValidationResult& result, double bytes_per_token) {
+double bits_per_byte(const ValidationResult& result) {
+  const int64_t bytes = result.source_bytes > 0 ? result.source_bytes : result.tokens;
+  return result.loss / std::numbers::ln2 * static_cast<double>(result.tokens) / static_cast<double>(bytes);
+}
+
+Json to_json(const ValidationResult& result) {
   return {{"event", "validation"},
           {"step", result.step},
           {"loss", result.loss},
-          {"bits_per_byte", bits_per_byte(result.loss, bytes_per_token)},
+          {"bits_per_byte", bits_per_byte(result)},
           {"tokens", result.tokens}};
 }
 
@@ -113,7 +118,7 @@ void History::start(int64_t step, int64_t steps, int threads) {
 
 void History::on_step(const StepResult& result) { append(to_json(result, bytes_per_token_)); }
 
-void History::on_validation(const ValidationResult& result) { append(to_json(result, bytes_per_token_)); }
+void History::on_validation(const ValidationResult& result) { append(to_json(result)); }
 
 void History::on_checkpoint(int64_t step) { append({{"event", "checkpoint"}, {"step", step}}); }
 

@@ -14,7 +14,9 @@ namespace longspan::train {
 /// too.
 Json to_json(const StepResult& result, double bytes_per_token);
 /// {"event": "validation", step, loss, bits_per_byte, tokens}.
-Json to_json(const ValidationResult& result, double bytes_per_token);
+Json to_json(const ValidationResult& result);
+/// Bits of the targets divided by the bytes of text behind them.
+double bits_per_byte(const ValidationResult& result);
 
 /// `<model folder>/history.jsonl`: one JSON object a line for every step, validation ("validation"), checkpoint
 /// ("checkpoint": step) and process that worked on the run ("start": step that it began behind, steps of the whole run,

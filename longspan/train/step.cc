@@ -125,6 +125,8 @@ ValidationResult Trainer::validate() {
   for (int64_t block = 0; block < blocks; ++block) {
     const std::vector<Span> spans = spans_of(block);
     result.tokens += total_size(spans);
+    for (const Span& span : spans)
+      result.source_bytes += data_.valid_source_bytes ? data_.valid_source_bytes(span.begin + 1, span.size) : span.size;
     if (block % processes != first || spans.empty()) continue;
     const at::Tensor nll = spans.size() > 1
                                ? packed_nll(*model_, read_pack(valid, spans), {}, options_.loss_chunk)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct TrainData {
   const TokenFile* valid = nullptr;                ///< none: no validation
   const DocumentIndex* train_documents = nullptr;  ///< needed where options ask for documents
   const DocumentIndex* valid_documents = nullptr;  ///< likewise
+  /// Dataset::source_bytes() of the validation split; none: one byte a token.
+  std::function<int64_t(int64_t first, int64_t count)> valid_source_bytes;
 };
 
 /// Whether a model with these options never sees across the border of a document.

@@ -34,6 +34,7 @@ struct ValidationResult {
   double loss = 0;  ///< mean nats per token
   int64_t tokens = 0;
   double seconds = 0;
+  int64_t source_bytes = 0;  ///< of text behind the targets; 0: one a token
 };
 
 /// A loss or a gradient that is not finite.

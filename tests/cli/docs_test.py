@@ -12,7 +12,7 @@ import harness
 class DocsTest(harness.ProgramTest):
     def test_flags_and_fields_are_those_of_the_program(self):
         script = documentation.ROOT / "scripts/cli_docs.py"
-        result = subprocess.run([sys.executable, "-B", script, "--check", harness.PROGRAM], capture_output=True, timeout=120)
+        result = subprocess.run([sys.executable, "-B", script, "--check", harness.PROGRAM], capture_output=True, timeout=600)
         self.assertEqual(result.returncode, 0, result.stderr.decode())
 
     def test_no_json_field_that_nobody_writes(self):

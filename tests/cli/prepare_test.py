@@ -148,6 +148,12 @@ class SentencePieceTest(harness.ProgramTest):
         self.assertTrue(0 < row["bits_per_byte"] < 9)
         text = self.succeed("generate", "model", "--prompt", "the sea", "--tokens", "20", "--quiet").stdout
         self.assertIn(b" ", text.strip())
+        # The same tokens read as a stream, and the same bytes.
+        with open(self.path("held-out.txt"), "rb") as file:
+            row = self.json_lines("score", "model", "--quiet", stdin=file.read())[-1]
+        self.assertEqual(row["tokens"], rows["test"][0])
+        self.assertTrue(0 < row["bits_per_byte"] < 9)
+        self.refuse("score", "model", "--quiet", stdin=b"the sea\nwas \xff calm\n", containing=["not UTF-8 at byte 12"])
         # A model and a dataset of different tokenizers do not go together.
         self.succeed("prepare", "train.txt", "--out", "bytes", "--quiet")
         self.refuse("eval", "model", "--data", "bytes", "--quiet", containing=["bytes", "another tokenizer"])

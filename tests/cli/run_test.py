@@ -128,8 +128,8 @@ class TrainTest(harness.ProgramTest):
         rows = self.train("model", "--set", "train.steps=6", "--set", "train.checkpoint_every=4", "--set", "train.valid_every=3")
         events = self.history("model")
         self.assertEqual([(e["event"], e["step"]) for e in events],
-                         [("start", 0), ("step", 1), ("step", 2), ("step", 3), ("validation", 3), ("step", 4), ("checkpoint", 4), ("step", 5),
-                          ("step", 6), ("validation", 6), ("checkpoint", 6)])
+                         [("start", 0), ("step", 1), ("step", 2), ("step", 3), ("validation", 3), ("checkpoint", 3),  # the best so far
+                          ("step", 4), ("checkpoint", 4), ("step", 5), ("step", 6), ("validation", 6), ("checkpoint", 6)])
         self.assertEqual([e for e in events if e["event"] in ("step", "validation")], rows, "what --json printed")
         page = self.page("model")
         for part in ["Finished: 6 steps.", "<svg", "train.learning_rate", "longspan train data --out model --resume", "LibTorch", "A sample"]:

@@ -63,7 +63,7 @@ TEST_F(HistoryFile, EveryEventIsAWholeLineAtOnce) {
   EXPECT_EQ(first["loss"], 2 * std::numbers::ln2);
   EXPECT_EQ(first["bits_per_byte"], 0.5) << "two bits a token of four bytes";
   EXPECT_EQ(first["tokens_per_second"], 400);
-  history.on_validation({1, 8 * std::numbers::ln2, 64, 1.0});
+  history.on_validation({1, 8 * std::numbers::ln2, 64, 1.0, 256});
   history.on_checkpoint(1);
   EXPECT_EQ(Json::parse(lines()[2])["bits_per_byte"], 2);
   EXPECT_EQ(Json::parse(lines()[3]), (Json{{"event", "checkpoint"}, {"step", 1}}));

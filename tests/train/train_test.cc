@@ -270,6 +270,23 @@ TEST_F(TrainFiles, WrongInputIsRefused) {
             path("bytes") + ": the data have a vocabulary of 256, the model 11");
 }
 
+TEST_F(TrainFiles, ValidationCountsTheBytesBehindItsTargets) {
+  const TokenFile train = tokens("train", 3000), valid = tokens("valid", 200, 2);
+  const auto bytes = [](int64_t first, int64_t count) {
+    int64_t sum = 0;
+    for (int64_t i = first; i < first + count; ++i) sum += i % 5;
+    return sum;
+  };
+  TrainData data;
+  data.train = &train;
+  data.valid = &valid;
+  EXPECT_EQ(Trainer(make_model(config(), 3), data, small_options(4)).validate().source_bytes, 96);
+  data.valid_source_bytes = bytes;
+  int64_t expected = 0;
+  for (int64_t block = 0; block < 4; ++block) expected += bytes(block * ((200 - 25) / 3) + 1, 24);
+  EXPECT_EQ(Trainer(make_model(config(), 3), data, small_options(4)).validate().source_bytes, expected);
+}
+
 TEST_F(TrainFiles, ValidationLooksAtTheSameTokensEveryTime) {
   const TokenFile train = tokens("train", 3000), valid = tokens("valid", 200, 2);
   Trainer trainer(make_model(config(), 3), train, &valid, small_options(4));

@@ -17,6 +17,7 @@
 #include "longspan/base/check.h"
 #include "longspan/models/model_files.h"
 #include "longspan/models/stream_reader.h"
+#include "longspan/text/decoder.h"
 #include "output.h"
 #include "stream/byte_input.h"
 #include "stream/late_progress.h"
@@ -92,6 +93,7 @@ class Generation {
     TokenFeed feed(*loaded_.tokenizer, text_.session.text);
     const auto accept = [&](const FedTokens& fed) {
       for (const std::string& bytes : fed.bytes) text_.ledger.add(bytes, kNotScored);
+      if (!fed.bytes.empty()) line_start_ = fed.bytes.back().ends_with('\n');
       reader.read(fed.tokens);
       prompt_tokens_ += static_cast<int64_t>(fed.tokens.size());
     };
@@ -113,10 +115,10 @@ class Generation {
     show(shown_.push(text_.session.held));
     if (prompt_tokens_ > 0) show(shown_.release());  // what came between cannot complete it
     const double start = now();
+    TokenDecoder decoder(*loaded_.tokenizer, line_start_);
     models::generate(*loaded_.model, text_.session, draw_, [&](int64_t token) {
       ++drawn_;
-      const uint32_t one[] = {static_cast<uint32_t>(token)};
-      const std::string bytes = loaded_.tokenizer->decode(one);
+      const std::string bytes = decoder.push(static_cast<uint32_t>(token));
       text_.ledger.add(bytes, kNotScored);
       show(shown_.push(bytes));
       return !shown_.stopped() && !interrupt_requested();
@@ -154,7 +156,8 @@ class Generation {
   TextSession text_;
   int64_t prompt_tokens_ = 0, drawn_ = 0;
   double seconds_ = 0;
-  std::string all_;  ///< what was shown, for JSON
+  bool line_start_ = false;  ///< the prompt ends with a line break
+  std::string all_;          ///< what was shown, for JSON
 };
 
 }  // namespace

@@ -97,7 +97,7 @@ void RunRecorder::on_step(const train::StepResult& result) {
 void RunRecorder::on_validation(const train::ValidationResult& result) {
   attempt([&] {
     history_->on_validation(result);
-    note(train::to_json(result, bytes_per_token_));
+    note(train::to_json(result));
   });
 }
 

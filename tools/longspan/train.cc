@@ -80,6 +80,9 @@ train::TrainData data_of(const Dataset& dataset) {
   if (dataset.has("valid")) {
     data.valid = &dataset.split("valid");
     data.valid_documents = &dataset.documents("valid");
+    data.valid_source_bytes = [&dataset](int64_t first, int64_t count) {
+      return dataset.source_bytes("valid", first, count);
+    };
   }
   return data;
 }

@@ -35,13 +35,13 @@ void TrainDisplay::on_step(const train::StepResult& step) {
 
 void TrainDisplay::on_validation(const train::ValidationResult& result) {
   validation_ = result;
-  if (options_.json) print_json(train::to_json(result, options_.bytes_per_token));
+  if (options_.json) print_json(train::to_json(result));
 }
 
 std::string TrainDisplay::summary(const std::string& folder, int64_t parameters) const {
   std::string text = str_cat(report::grouped(tokens_), " tokens in ", report::duration(seconds_), ", ",
                              report::grouped(parameters), " parameters");
-  if (validation_) text += ", validation " + report::fixed(bits_per_byte(validation_->loss), 3) + " bits per byte";
+  if (validation_) text += ", validation " + report::fixed(train::bits_per_byte(*validation_), 3) + " bits per byte";
   return text + "\nmodel: " + folder + "\n";
 }
 

@@ -63,9 +63,9 @@ void add_costs(report::HtmlPage& page, const DemoPlan& plan, const DemoResults& 
     training.push_back({cost_chart(plan, results.training_memory,
                                    {"Memory, forward and backward", "KiB per token at the peak", 1024, true}),
                         break_even_sentence(results.training_memory, "Memory of forward and backward") +
-                            " Inputs and their gradients, " +
-                            report::bytes(static_cast<double>(7 * 4 * plan.speed_heads * plan.speed_head_dim)) +
-                            " a token, are the same for all."});
+                            " Counted on top of the inputs; the output and the gradients of q, k and v, " +
+                            report::bytes(static_cast<double>(4 * 4 * plan.speed_heads * plan.speed_head_dim)) +
+                            " a token, are in it for all."});
   page.charts(training);
   page.table(speed_table(plan, results),
              "Forward and backward pass of the operators, time of causal softmax divided by the attention's, by number "
