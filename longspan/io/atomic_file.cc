@@ -145,8 +145,8 @@ void AtomicFolder::fill(const std::function<void(const std::string& folder)>& wr
 
 void AtomicFolder::commit() {
   LONGSPAN_ASSERT(!aside_.empty(), "second commit of ", path_);
-  sync_folder(aside_);
-  if (::rename(aside_.c_str(), path_.c_str()) == 0) {  // also onto an empty folder
+  fill([](const std::string& folder) { sync_folder(folder); });  // which names it as it will be called
+  if (::rename(aside_.c_str(), path_.c_str()) == 0) {            // also onto an empty folder
     aside_.clear();
     sync_folder(folder_of(path_));
   } else if (!replaceable_.empty() && (errno == ENOTEMPTY || errno == EEXIST)) {
