@@ -19,6 +19,7 @@ endif()
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 
 install(TARGETS longspan_core EXPORT longspanCoreTargets)
+install(TARGETS longspan_sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT longspanCoreTargets NAMESPACE longspan:: DESTINATION ${package_dir})
 
 if(LONGSPAN_TORCH)
@@ -43,5 +44,5 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/longspanConfig.cmake.in
   ${PROJECT_BINARY_DIR}/cmake/longspanConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/longspanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/longspanConfig.cmake ${PROJECT_BINARY_DIR}/cmake/longspanConfigVersion.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/LongspanFindTorch.cmake ${CMAKE_CURRENT_LIST_DIR}/FindSentencePiece.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/FindZstd.cmake DESTINATION ${package_dir})
+  ${CMAKE_CURRENT_LIST_DIR}/LongspanFindTorch.cmake ${CMAKE_CURRENT_LIST_DIR}/FindZstd.cmake
+  DESTINATION ${package_dir})
