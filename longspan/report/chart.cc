@@ -232,11 +232,16 @@ class Drawing {
 
   std::string marks() const {
     std::string out;
-    for (const Mark& mark : chart_.y_marks) {
-      if (!y_.holds(mark.value)) continue;
+    // From the top down; a text stands above its line, or below it where the text of the mark before is in the way.
+    std::vector<Mark> levels = chart_.y_marks;
+    std::erase_if(levels, [&](const Mark& mark) { return !y_.holds(mark.value); });
+    std::stable_sort(levels.begin(), levels.end(), [](const Mark& a, const Mark& b) { return a.value > b.value; });
+    double last = -kLabelDistance;
+    for (const Mark& mark : levels) {
       const double y = y_.position(mark.value);
       out += line(frame_.left, y, frame_.right, y, "class=\"level\"");
-      out += label(frame_.right - 6, y - 5, "end", mark.text, " class=\"note\"");
+      last = y - 5 >= last + kLabelDistance ? y - 5 : std::max(y + 14, last + kLabelDistance);
+      out += label(frame_.right - 6, last, "end", mark.text, " class=\"note\"");
     }
     double row = frame_.top + 8;
     for (const Mark& mark : chart_.x_marks) {

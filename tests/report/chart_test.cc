@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "count.h"
 #include "longspan/report/chart_axis.h"
@@ -75,6 +76,20 @@ TEST(Chart, MarksOutsideTheDataAreLeftOut) {
   EXPECT_EQ(svg.find(">far away<"), std::string::npos);
   EXPECT_NE(svg.find(">yardstick<"), std::string::npos);
   EXPECT_EQ(count(svg, "class=\"upright\""), 1);
+}
+
+TEST(Chart, TextsOfLevelsThatLieCloseDoNotMeet) {
+  LineChart chart = two_lines();
+  chart.y_marks = {{3, "first"}, {3.01, "second"}, {3.005, "third"}};
+  const std::string svg = to_svg(chart);
+  std::vector<double> heights;
+  for (const char* name : {">second<", ">third<", ">first<"}) {  // from the top down
+    const std::size_t end = svg.find(name);
+    ASSERT_NE(end, std::string::npos) << name;
+    heights.push_back(std::stod(svg.substr(svg.rfind(" y=\"", end) + 4)));
+  }
+  EXPECT_GE(heights[1] - heights[0], 15);  // of letters 12 high
+  EXPECT_GE(heights[2] - heights[1], 15);
 }
 
 TEST(Chart, NarrowHasTheNamesBelow) {
