@@ -47,8 +47,10 @@ class StateFile : public ScratchFolder {
     return text.empty() ? "" : text.substr((path("state") + ": ").size());
   }
 
-  Content good_ = {
-      {"positions", {{2}, {7, 3}}}, {"layers.0.count", {{2}, {7, 3}}}, {"layers.0.seen", {{2, 1, 2}, {1, 2, 3, 4}}}};
+  Content good_ = {{"positions", {{2}, {7, 3}}},
+                   {"layers.0.count", {{2}, {7, 3}}},
+                   {"layers.0.seen", {{2, 1, 2}, {1, 2, 3, 4}}},
+                   {"text", {{2}, {104, 105}}}};
 };
 
 TEST_F(StateFile, TheBatchIsFreeAndACacheGrows) {
