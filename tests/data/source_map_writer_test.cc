@@ -94,7 +94,7 @@ TEST_F(SourceMapTest, Damage) {
   };
   EXPECT_EQ(opened(), "");
   EXPECT_EQ(opened(256 * 3 + 1), path("s") + ": 792 bytes are not the blocks of 769 tokens");
-  EXPECT_EQ(opened(600, kTotal + 1), path("s") + ": the tokens stand for 3196 bytes, but the split has 3197");
+  EXPECT_EQ(opened(600, kTotal + 1), path("s") + ": the last token stands for 1000 bytes from byte 2196 on, but the split has 3197");
   put("l", lengthy.substr(0, 16));
   EXPECT_EQ(opened(), path("l") + ": has no right entry for token 599");
   put("l", lengthy.substr(0, 17));
