@@ -33,7 +33,7 @@ class PromptTest(GenerateCase):
 
     def test_refusals(self):
         self.refuse("generate", self.model, containing=["the prompt is empty"])
-        self.refuse("generate", self.model, "--prompt", "", containing=["the prompt is empty"])
+        self.refuse("generate", self.model, "--prompt", "", containing=["--prompt: expected a value, got ''"])
         self.refuse("generate", self.model, "--prompt", "a", "--min-p", "2", containing=["min_p", "2"])
         self.refuse("generate", self.model, "--prompt", "a", "--repetition-penalty", "0", containing=["repetition_penalty", "0"])
         self.refuse("generate", self.model, "--prompt", "a", "--repetition-window", "5000", containing=["repetition_window", "4096"])
