@@ -169,7 +169,7 @@ class SessionTest(ScoreCase):
         rest = [json.loads(line) for line in out.splitlines()]
         self.assertTrue(rest[-1]["interrupted"])
         done = rest[-1]["bytes"]
-        self.assertEqual(done, 1400)
+        self.assertIn(done, range(512, 1401))  # what it had taken from the pipe
         second, last = self.score("--per", "line", "--load-state", "s", stdin=self.text[done:])
         self.assertEqual(rows + rest[:-1] + second, whole)
         self.assertEqual(last["stream_log_likelihood"], total["log_likelihood"])
@@ -179,7 +179,7 @@ class SessionTest(ScoreCase):
         with open(self.path("s"), "rb") as file:
             old = file.read()
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-        result = subprocess.run([harness.PROGRAM, "score", self.model, "--load-state", "s", "--save-state", "s"], cwd=self.folder,
+        result = subprocess.run([harness.PROGRAM, "score", self.model, "--quiet", "--load-state", "s", "--save-state", "s"], cwd=self.folder,
                                 input=self.text, capture_output=True, timeout=60, preexec_fn=limit)
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr.decode(), r"^longspan: s: .*File too large\n$")
@@ -209,7 +209,7 @@ class SentencePieceTest(harness.ProgramTest):
         subprocess.run(["spm_train", "--input=train.txt", "--model_prefix=sp", "--vocab_size=40", "--hard_vocab_limit=false",
                         "--minloglevel=3"], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.succeed("prepare", "train.txt", "--tokenizer", "sp.model", "--out", "data", "--quiet")
-        with open(self.path("data/tokenizer.json")) as file:
+        with open(self.path("data/dataset.json")) as file:
             size = json.load(file)["vocabulary"]
         self.model = self.trained("--set", "model.vocabulary=%d" % size, steps=2)
 
