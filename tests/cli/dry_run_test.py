@@ -34,7 +34,7 @@ class MemoryTest(harness.ProgramTest):
 
     def test_refuses_what_the_run_refuses(self):
         self.prepared()
-        for flags, reason in [(["--batch", "3", "--accumulation", "2"], "batch must be a multiple of accumulation"),
+        for flags, reason in [(["--accumulation", "3"], "batch must be a multiple of accumulation"),
                               (["--set", "train.reset_at_documents=true"], "reset_at_documents has a use with")]:
             with self.subTest(flags=flags):
                 self.refuse("train", "data", *SHAPE, *flags, "--dry-run", containing=[reason])
