@@ -101,17 +101,24 @@ void check_counts(const SafetensorsFile& file) {
                    file.path(), ": tensor '", name, "' must equal positions");
 }
 
-/// What the writer took of tensors and metadata (models::content_fingerprint).
-std::string content_fingerprint(const SafetensorsFile& file) {
-  Fingerprint tensors, content;
+/// As models::fingerprint() of the tensors that were written.
+std::string tensor_fingerprint(const SafetensorsFile& file) {
+  Fingerprint tensors;
   for (const auto& [name, info] : file.tensors()) {
     tensors.add(name);
     tensors.add(name_of(info.dtype));
     tensors.add(shape_text(info.shape));
     tensors.add(info.bytes.data(), info.bytes.size());
   }
-  content.add(tensors.hex());
-  for (const auto& [name, text] : file.metadata()) {
+  return tensors.hex();
+}
+
+}  // namespace
+
+std::string content_fingerprint(const std::string& tensors, const std::map<std::string, std::string>& metadata) {
+  Fingerprint content;
+  content.add(tensors);
+  for (const auto& [name, text] : metadata) {
     if (name == kFingerprint) continue;
     content.add(name);
     content.add(text);
@@ -119,16 +126,14 @@ std::string content_fingerprint(const SafetensorsFile& file) {
   return content.hex();
 }
 
-}  // namespace
-
 void check_state_file(const SafetensorsFile& file, const ExpectedState& expected) {
   const std::string& format = file.metadata("format");
   LONGSPAN_CHECK(format == expected.format, file.path(), ": expected format ", expected.format, ", got ", format);
   check_model(file, expected);
   check_layout(file, expected);
   check_counts(file);
-  LONGSPAN_CHECK(file.metadata(kFingerprint) == content_fingerprint(file), file.path(),
-                 ": the content was altered after it was written");
+  const std::string content = content_fingerprint(tensor_fingerprint(file), file.metadata());
+  LONGSPAN_CHECK(file.metadata(kFingerprint) == content, file.path(), ": the content was altered after it was written");
 }
 
 }  // namespace longspan

@@ -38,6 +38,10 @@ struct ExpectedState {
   std::map<std::string, ExtraTensor> extra = {};
 };
 
+/// The fingerprint of a file's content: of `tensors`, their own fingerprint (names, element types, shapes and bytes, in
+/// the order of the names), and of the metadata without "fingerprint" itself.
+std::string content_fingerprint(const std::string& tensors, const std::map<std::string, std::string>& metadata);
+
 /// Throws InputError "<path>: ..." that names what differs unless `file` is of the format and of the model, holds the
 /// tensors of `extra` and those into which `first` can have grown: the batch is free and the same in all, so is what
 /// was empty at first (a cache), float32 may have become bfloat16 (autocast), counters lie from 0 to 2^53 and agree,

@@ -1,4 +1,4 @@
-// A model is a folder: `config.json`, `model.safetensors`, `tokenizer.json`.
+// A model is a folder: `config.json`, `model.safetensors`, and `tokenizer.json` or `tokenizer.model`.
 #pragma once
 
 #include <memory>

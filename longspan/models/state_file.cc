@@ -1,6 +1,5 @@
 #include "longspan/models/state_file.h"
 
-#include "longspan/io/fingerprint.h"
 #include "longspan/io/json.h"
 
 namespace longspan::models {
@@ -44,14 +43,7 @@ ModelState state_from(const NamedTensors& tensors, const LanguageModel& model) {
 }
 
 std::string content_fingerprint(const NamedTensors& tensors, const Metadata& metadata) {
-  Fingerprint out;
-  out.add(fingerprint(tensors));
-  for (const auto& [name, text] : metadata) {
-    if (name == kFingerprint) continue;
-    out.add(name);
-    out.add(text);
-  }
-  return out.hex();
+  return longspan::content_fingerprint(fingerprint(tensors), metadata);
 }
 
 void write_bound(const std::string& path, const std::string& format, const LanguageModel& model,

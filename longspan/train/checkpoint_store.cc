@@ -145,8 +145,16 @@ void CheckpointStore::publish(int64_t step) const {
   }
   std::error_code ignored;  // of a run that kept it there; the checkpoint above is later
   fs::remove(fs::path(run_) / kTrainingFile, ignored);
-  if (const auto known = by_loss(up_to(step)); !known.empty())
-    point_link(run_ + "/" + kBest, str_cat(kFolder, "/", name_of(known.front().second.step)));
+  point_best(up_to(step));
+}
+
+void CheckpointStore::point_best(const std::vector<StoredCheckpoint>& among) const {
+  const std::string link = run_ + "/" + kBest;
+  if (const auto known = by_loss(among); !known.empty()) {
+    point_link(link, str_cat(kFolder, "/", name_of(known.front().second.step)));
+  } else if (std::error_code ignored; fs::is_symlink(link, ignored)) {
+    fs::remove(link, ignored);
+  }
 }
 
 void CheckpointStore::keep(int64_t newest, int64_t last, int64_t best) {
@@ -156,6 +164,10 @@ void CheckpointStore::keep(int64_t newest, int64_t last, int64_t best) {
     kept.insert(at->step);
   for (const auto& [loss, checkpoint] : by_loss(mine))
     if (best-- > 0) kept.insert(checkpoint.step);
+  // Before its end goes: with best = 0 the best of all may be among those.
+  auto staying = mine;
+  std::erase_if(staying, [&](const auto& entry) { return !kept.contains(entry.step); });
+  point_best(staying);
   for (const auto& checkpoint : stored_in(checkpoints_))
     if (!kept.contains(checkpoint.step)) remove_folder(checkpoint.folder);
 }

@@ -41,13 +41,15 @@ class CheckpointStore {
   void add(int64_t step, const std::function<void(const std::string& folder)>& write);
 
   /// Removes all but the `last` newest up to `newest`, which was just written, and the `best` with the lowest
-  /// validation loss among them. Those of later steps, left by a continuation that was given up, go too.
+  /// validation loss among them. Those of later steps, left by a continuation that was given up, go too. `<run>/best`
+  /// is then the best of those that stay, or not there.
   void keep(int64_t newest, int64_t last, int64_t best);
 
  private:
   std::string place_of(int64_t step) const;
   std::vector<StoredCheckpoint> up_to(int64_t step) const;  ///< ascending
   void publish(int64_t step) const;
+  void point_best(const std::vector<StoredCheckpoint>& among) const;
 
   std::string run_, checkpoints_;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "longspan/data/window_sampler.h"
+#include "longspan/models/blocks.h"
 #include "longspan/models/language_model.h"
 #include "longspan/nn/registry.h"
 #include "longspan/train/adamw.h"
@@ -40,11 +41,8 @@ double fastest(int repeats, const std::function<void()>& call) {
 double as_double(int64_t value) { return static_cast<double>(value); }
 
 nn::AttentionPtr attention_of(const models::ModelConfig& config) {
-  nn::AttentionSizes sizes;
-  sizes.width = config.width;
-  sizes.heads = config.heads;
-  sizes.kv_heads = config.kv_heads;
-  return nn::make_attention(config.attention, nn::Pattern::causal_self, sizes, config.attention_options);
+  return nn::make_attention(config.attention, nn::Pattern::causal_self, models::attention_sizes(config),
+                            config.attention_options);
 }
 
 StepFlops flops_of(const models::ModelConfig& config, int64_t batch, int64_t length, const nn::Attention& attention) {
@@ -137,9 +135,10 @@ double line(double x0, double y0, double x1, double y1, double x) {
 
 Estimate estimate_run(const models::ModelConfig& config, const TokenFile& train, const TokenFile* valid,
                       const TrainOptions& options, const std::function<void()>& on_probe) {
-  train_fields().validate(options);
+  validate(options);
   models::validate(config);
   if (options.sequences == Sequences::windows) (void)WindowSampler(train, options.length, 0);  // long enough?
+  LONGSPAN_CHECK(train.size() >= 2, train.path(), ": training needs at least 2 tokens, it holds ", train.size());
 
   // Enough tokens that what they hold outweighs the gradients of a layer, or memory would not tell tokens apart.
   const int64_t wanted = std::clamp<int64_t>(8 * config.width, 1024, 8192);

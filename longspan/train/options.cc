@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "longspan/base/check.h"
+
 namespace longspan::train {
 
 const FieldTable<TrainOptions>& train_fields() {
@@ -55,6 +57,16 @@ const FieldTable<TrainOptions>& train_fields() {
           .integer("valid_blocks", &TrainOptions::valid_blocks, {1, 1 << 20}, "validation windows")
           .real("epe_lr_factor", &TrainOptions::epe_lr_factor, {0, 1000}, "learning rate of position tables, relative");
   return table;
+}
+
+void validate(const TrainOptions& options, int64_t processes) {
+  train_fields().validate(options);
+  LONGSPAN_CHECK(options.batch % (options.accumulation * processes) == 0,
+                 "train: batch must be a multiple of accumulation times the number of processes, got batch ",
+                 options.batch, ", accumulation ", options.accumulation, " and ", processes,
+                 processes == 1 ? " process" : " processes");
+  LONGSPAN_CHECK(options.sequences == Sequences::carried || !options.reset_at_documents,
+                 "train: reset_at_documents has a use with sequences = carried alone");
 }
 
 Json to_json(const TrainOptions& options) {

@@ -62,6 +62,10 @@ struct TrainOptions {
 
 const FieldTable<TrainOptions>& train_fields();
 
+/// InputError for a value out of its range, and for options that do not go together: batch must be a multiple of
+/// accumulation times `processes`, and reset_at_documents needs sequences = carried.
+void validate(const TrainOptions& options, int64_t processes = 1);
+
 Json to_json(const TrainOptions& options);
 /// Sets the named fields; an unknown one is an InputError with the nearest known name.
 void merge_json(TrainOptions& options, const Json& json);

@@ -42,8 +42,6 @@ bool has_borders(const TrainOptions& options) {
 
 std::unique_ptr<StepReader> make_step_reader(const TrainData& data, const TrainOptions& options,
                                              const models::LanguageModel& model, const Rows& own) {
-  LONGSPAN_CHECK(options.sequences == Sequences::carried || !options.reset_at_documents,
-                 "train: reset_at_documents has a use with sequences = carried alone");
   LONGSPAN_CHECK(!has_borders(options) || data.train_documents, data.train->path(),
                  ": the borders of its documents are needed for training on documents");
   switch (options.sequences) {

@@ -21,7 +21,7 @@ struct TrainData {
   const DocumentIndex* train_documents = nullptr;  ///< needed where options ask for documents
   const DocumentIndex* valid_documents = nullptr;  ///< likewise
   /// Dataset::source_bytes() of the validation split; none: one byte a token.
-  std::function<int64_t(int64_t first, int64_t count)> valid_source_bytes;
+  std::function<int64_t(int64_t first, int64_t count)> valid_source_bytes = {};
 };
 
 /// Whether a model with these options never sees across the border of a document.

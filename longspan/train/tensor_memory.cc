@@ -17,10 +17,11 @@ class Count final : public c10::MemoryReportingInfoBase {
     if (!device.is_cpu()) return;
     held += change;
     peak = std::max(peak, held);
+    largest = std::max(largest, change);
   }
   bool memoryProfilingEnabled() const override { return true; }
 
-  int64_t held = 0, peak = 0;
+  int64_t held = 0, peak = 0, largest = 0;
 };
 
 }  // namespace
@@ -37,6 +38,8 @@ TensorMemory::~TensorMemory() = default;
 int64_t TensorMemory::held() const { return guard_->count->held; }
 
 int64_t TensorMemory::peak() const { return guard_->count->peak; }
+
+int64_t TensorMemory::largest() const { return guard_->count->largest; }
 
 int64_t peak_resident_bytes() {
   std::ifstream status("/proc/self/status");

@@ -15,15 +15,17 @@ class TensorMemory {
   TensorMemory(const TensorMemory&) = delete;
   TensorMemory& operator=(const TensorMemory&) = delete;
 
-  int64_t held() const;  ///< bytes now
-  int64_t peak() const;  ///< the most at any moment
+  int64_t held() const;     ///< bytes now
+  int64_t peak() const;     ///< the most at any moment
+  int64_t largest() const;  ///< of one tensor
 
  private:
   struct Guard;
   std::unique_ptr<Guard> guard_;
 };
 
-/// The most memory that this process has had resident, in bytes, files it maps included; 0 where that is not known.
+/// The most memory that this process has had resident, in bytes, files it maps included; 0 where that is not known. The
+/// system's own count for this program (VmHWM): getrusage() would count what the shell that started it had.
 int64_t peak_resident_bytes();
 
 }  // namespace longspan::train

@@ -18,12 +18,7 @@ void check_vocabulary(const TokenFile& tokens, const models::LanguageModel& mode
 
 /// Every process works off as many rows, and those of a process follow each other.
 Rows own_rows(const TrainOptions& options, const Peers* peers) {
-  const int64_t processes = peers ? peers->size() : 1;
-  LONGSPAN_CHECK(options.batch % (options.accumulation * processes) == 0,
-                 "train: batch must be a multiple of accumulation times the number of processes, got batch ",
-                 options.batch, ", accumulation ", options.accumulation, " and ", processes,
-                 processes == 1 ? " process" : " processes");
-  const int64_t count = options.batch / processes;
+  const int64_t count = options.batch / (peers ? peers->size() : 1);
   return {peers ? peers->rank() * count : 0, count};
 }
 
@@ -36,7 +31,7 @@ Trainer::Trainer(std::shared_ptr<models::LanguageModel> model, const TokenFile& 
 Trainer::Trainer(std::shared_ptr<models::LanguageModel> model, const TrainData& data, TrainOptions options,
                  Peers* peers)
     : model_(std::move(model)), data_(data), options_(options), peers_(peers) {
-  train_fields().validate(options_);
+  train::validate(options_, peers_ ? peers_->size() : 1);
   check_vocabulary(*data_.train, *model_);
   if (data_.valid) check_vocabulary(*data_.valid, *model_);
   own_ = own_rows(options_, peers_);

@@ -86,7 +86,8 @@ class Trainer {
   ValidationResult validate();
 
   /// Steps until done or stopped; validates and checkpoints as options say and at the end, and whenever the validation
-  /// loss is the lowest so far (keep_best > 0). A NonFiniteError leaves `<folder>/nonfinite` (nonfinite.h). `folder` ""
+  /// loss is the lowest so far (keep_best > 0). A NonFiniteError of step() leaves `<folder>/nonfinite` (nonfinite.h);
+  /// one of validate() leaves the checkpoints as they were. `folder` ""
   /// = no checkpoints, else `tokenizer` is needed; `extra` as for save(). The folder is created and tried before the
   /// first step (RunError); see checkpoint_store.h for what it holds: killed at any moment it resumes. When nothing is
   /// left to do (a finished run was resumed), validates and saves once. Returns done().

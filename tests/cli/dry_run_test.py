@@ -32,6 +32,13 @@ class MemoryTest(harness.ProgramTest):
                 print("%s: %d MiB, estimated %d MiB" % (out, peak >> 20, int(row["peak_bytes"]) >> 20), file=sys.stderr)
                 self.assertLess(abs(row["peak_bytes"] - peak), ALLOWED * peak)
 
+    def test_refuses_what_the_run_refuses(self):
+        self.prepared()
+        for flags, reason in [(["--accumulation", "3"], "batch must be a multiple of accumulation"),
+                              (["--set", "train.reset_at_documents=true"], "reset_at_documents has a use with")]:
+            with self.subTest(flags=flags):
+                self.refuse("train", "data", *SHAPE, *flags, "--dry-run", containing=[reason])
+
 
 if __name__ == "__main__":
     harness.main()

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "longspan/base/check.h"
+#include "longspan/text/utf8.h"
 #include "tools/longspan/environment.h"
 #include "tools/longspan/peak_memory.h"
 #include "tools/longspan/settings.h"
 #include "tools/longspan/timing.h"
-#include "tools/longspan/utf8.h"
 
 namespace longspan::tool {
 namespace {

@@ -94,6 +94,17 @@ TEST_F(Checkpoints, KeepsTheLastAndTheBestAsAsked) {
   add(store, 8, std::nullopt);
   store.keep(8, 1, 0);
   EXPECT_EQ(kept(), Steps{8});
+  EXPECT_FALSE(fs::exists(fs::symlink_status(path("run/best")))) << "nothing that stays has a validation loss";
+}
+
+TEST_F(Checkpoints, BestIsAmongThoseThatStay) {
+  fs::create_directory(run_);
+  CheckpointStore store(run_);
+  for (const int64_t step : {1, 2, 3}) {
+    add(store, step, static_cast<double>(step));
+    store.keep(step, 1, 0);
+    EXPECT_EQ(get("run/best/note"), std::to_string(step)) << "the better ones before are gone";
+  }
 }
 
 TEST_F(Checkpoints, WhatWasJustWrittenIsNeverRemoved) {

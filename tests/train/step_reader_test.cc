@@ -173,7 +173,7 @@ TEST_F(StepReaders, WhatDoesNotFitIsRefused) {
             path("train") + ": the borders of its documents are needed for training on documents");
   TrainOptions reset = options(Sequences::windows, 1, 4);
   reset.reset_at_documents = true;
-  EXPECT_EQ(refusal(reset), "train: reset_at_documents has a use with sequences = carried alone");
+  EXPECT_EQ(error_of([&] { validate(reset); }), "train: reset_at_documents has a use with sequences = carried alone");
   EXPECT_EQ(refusal(options(Sequences::carried, 4, 5)),
             path("train") + ": the 4 parts that carried rows read have 4 tokens each, fewer than length = 5");
   const TokenFile three = tokens("three", 3);

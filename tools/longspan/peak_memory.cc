@@ -1,7 +1,6 @@
 #include "peak_memory.h"
 
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -27,12 +26,6 @@ bool reset_peak() {
 }
 
 }  // namespace
-
-int64_t peak_resident_bytes() {
-  if (const auto peak = status_bytes("VmHWM")) return *peak;
-  struct rusage usage = {};
-  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * static_cast<int64_t>(usage.ru_maxrss) : 0;
-}
 
 std::optional<int64_t> peak_memory(const std::function<void()>& call) {
   malloc_trim(0);  // what is free already would be taken again unseen

@@ -18,8 +18,8 @@
 #include "longspan/models/stream_reader.h"
 #include "longspan/report/format.h"
 #include "longspan/train/autocast.h"
+#include "longspan/train/tensor_memory.h"
 #include "output.h"
-#include "peak_memory.h"
 #include "stream/byte_input.h"
 #include "stream/late_progress.h"
 #include "stream/marks.h"
@@ -206,7 +206,7 @@ class Score {
                   {"stream_log_likelihood", stream.log_likelihood()},
                   {"stream_bits_per_byte", stream.bits_per_byte()},
                   {"state_bytes", state_bytes},
-                  {"peak_rss_bytes", peak_resident_bytes()},
+                  {"peak_rss_bytes", train::peak_resident_bytes()},
                   {"us_per_token", sums_.tokens > 0 ? busy_ * 1e6 / static_cast<double>(sums_.tokens) : 0},
                   {"us_per_token_first_1000", times_.first()},
                   {"us_per_token_last_1000", times_.last()},
