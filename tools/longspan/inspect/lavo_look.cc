@@ -6,7 +6,7 @@
 
 #include "longspan/base/check.h"
 #include "longspan/models/inspection.h"
-#include "tools/longspan/utf8.h"
+#include "longspan/text/utf8.h"
 
 namespace longspan::tool {
 
