@@ -13,7 +13,8 @@ std::size_t shown_character(std::string_view text) {
   const std::size_t size = utf8_character(text);
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (size == 1) return at(0) >= 0x20 && at(0) != 0x7F ? 1 : 0;
-  return size == 2 && at(0) == 0xC2 && at(1) < 0xA0 ? 0 : size;  // beyond ASCII the control characters are C2 80 to C2 9F
+  const bool control = size == 2 && at(0) == 0xC2 && at(1) < 0xA0;  // beyond ASCII: C2 80 to C2 9F
+  return control ? 0 : size;
 }
 
 std::string escaped(char byte) {
