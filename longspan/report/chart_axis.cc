@@ -19,7 +19,11 @@ void ChartAxis::include(double value) {
 
 void ChartAxis::widen(double share) {
   const double low = place(low_), high = place(high_);
-  const double margin = high > low ? share * (high - low) : (log_ ? 0.1 : std::max(std::abs(low) * 0.1, 0.5));
+  // Values that differ by their rounding alone are one: ticks between them could not be told apart.
+  const double size = std::max(std::abs(low), std::abs(high));
+  const bool several = high - low > 1e-9 * (log_ ? 1 : size);
+  const double alone = size > 0 ? std::max(0.1 * size, std::min(size, 0.5)) : 0.5;
+  const double margin = several ? share * (high - low) : log_ ? 0.1 : alone;
   low_ = value(low - margin);
   high_ = value(high + margin);
 }

@@ -17,7 +17,7 @@ class ChartAxis {
   bool empty() const { return empty_; }
   bool holds(double value) const { return !empty_ && shows(value) && value >= low_ && value <= high_; }
 
-  /// Room beyond the extreme values; an axis of one value gets some too.
+  /// Room beyond the extreme values; an axis of one value (or of several that only rounding tells apart) gets some too.
   void widen(double share);
   /// Where nothing lies below it. Plain axes alone.
   void begin_at_zero();

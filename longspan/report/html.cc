@@ -1,6 +1,7 @@
 #include "longspan/report/html.h"
 
 #include "longspan/base/check.h"
+#include "longspan/base/utf8_character.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/report/theme.h"
 
@@ -50,29 +51,6 @@ summary { cursor: pointer; font-weight: 600; }
 
 constexpr const char* kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-/// Bytes of the UTF-8 character at `at`; 0 where there is none (also for overlong forms, surrogates, values beyond
-/// U+10FFFF).
-std::size_t character_length(const std::string& text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
-  const auto continues = [&](std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < to; ++i)
-      if ((byte(i) & 0xC0) != 0x80) return false;
-    return true;
-  };
-  const unsigned lead = byte(0), second = byte(1);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return continues(1, 2) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return 0;
-    return continues(1, 3) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;
-    return continues(1, 4) ? 4 : 0;
-  }
-  return 0;
-}
-
 void append_escaped(std::string& out, char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (c == '&') {
@@ -97,7 +75,11 @@ void append_escaped(std::string& out, char c) {
 std::string escape(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = character_length(text, i);
+    if (text[i] == '\r') {
+      ++i;
+      continue;
+    }
+    const std::size_t length = utf8_character(std::string_view(text).substr(i));
     if (length == 0) {
       out += kReplacement;
       ++i;

@@ -14,7 +14,8 @@
 namespace longspan::report {
 
 /// Text made safe inside HTML elements and quoted attributes. What is no UTF-8 and control characters other than tab
-/// and line break become U+FFFD, so that a page is valid whatever a model has written.
+/// and line break become U+FFFD, so that a page is valid whatever a model has written. Carriage returns, which stand
+/// before line breaks in many a text, are left out.
 std::string escape(const std::string& text);
 
 /// A chart with what is to be seen in it.

@@ -51,6 +51,8 @@ class StopTest(GenerateCase):
         self.assertEqual((row["text"], row["ended"], row["stop"]), (whole[:at], "stop", stop))
         plain = self.succeed("generate", self.model, "--prompt", "a", "--tokens", "300", "--seed", "2", "--stop", stop, "--threads", "1")
         self.assertEqual(plain.stdout.decode(errors="replace"), whole[:at] + "\n")
+        before = self.succeed("generate", "--stop", stop, self.model, "--prompt", "a", "--tokens", "300", "--seed", "2", "--threads", "1")
+        self.assertEqual(before.stdout, plain.stdout, "a repeated flag takes one value, not the model too")
 
 
 class SessionTest(GenerateCase):

@@ -11,19 +11,6 @@
 namespace longspan::tool {
 namespace {
 
-TEST(Utf8, HoldsBackOnlyUnfinishedCharacters) {
-  EXPECT_EQ(whole_characters(""), 0u);
-  EXPECT_EQ(whole_characters("abc"), 3u);
-  EXPECT_EQ(whole_characters("a\xC3"), 1u);
-  EXPECT_EQ(whole_characters("a\xC3\xA9"), 3u);
-  EXPECT_EQ(whole_characters("\xE2\x82"), 0u);
-  EXPECT_EQ(whole_characters("\xE2\x82\xAC"), 3u);
-  EXPECT_EQ(whole_characters("x\xF0\x9F\x98"), 1u);
-  EXPECT_EQ(whole_characters("x\xF0\x9F\x98\x80"), 5u);
-  EXPECT_EQ(whole_characters("\x80\x80\x80\x80"), 4u);  // no UTF-8: passed through
-  EXPECT_EQ(whole_characters("\xFF\x41"), 2u);
-}
-
 TEST(Settings, ReachIntoObjects) {
   Json config = {{"train", {{"steps", 3}}}};
   apply_setting(config, "train.steps=5");

@@ -263,6 +263,7 @@ class RefusalTest(ScoreCase):
         self.refuse("score", self.model, "--text", "data", containing=["data: is a folder"])
         self.refuse("score", self.model, "--per", "word", containing=["--per", "word"])
         self.refuse("score", self.model, "--mark", "-1", containing=["--mark"])
+        self.refuse("score", self.model, "--mark", "nan", containing=["--mark", "nan"])
         self.refuse("score", self.model, "--mark-top", "0", containing=["--mark-top"])
         self.refuse("score", self.model, "--skip", "9", stdin=b"12345", containing=["--skip", "at most 5", "9"])
         self.refuse("score", self.model, "--save-state", "no/folder/s", status=1, stdin=self.text, containing=["no/folder/s"])

@@ -113,6 +113,21 @@ TEST(Chart, AnAxisFromZero) {
   EXPECT_NE(to_svg(chart).find(">0<"), std::string::npos);
 }
 
+TEST(Chart, ValuesThatOnlyRoundingTellsApartAreOne) {
+  for (const bool logarithmic : {false, true})
+    for (const double value : {3e-4, 1.0, 7e9}) {
+      ChartAxis axis(logarithmic, 0, 100);
+      axis.include(value);
+      axis.include(std::nextafter(value, 1e10));
+      axis.widen(0.02);
+      const std::vector<double> ticks = axis.ticks(5);
+      EXPECT_GE(ticks.size(), 2u) << value;
+      EXPECT_LE(ticks.size(), 20u) << value;
+      EXPECT_GE(ticks.front(), 0) << value;
+      EXPECT_LE(ticks.back(), 2.001 * value) << value;  // ticks are rounded
+    }
+}
+
 TEST(Chart, TicksAreRoundAndFew) {
   ChartAxis axis(true, 0, 100);
   for (const double value : {0.5, 3e7}) axis.include(value);

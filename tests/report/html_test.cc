@@ -33,6 +33,7 @@ TEST(Html, ReplacesWhatIsNoText) {
   EXPECT_EQ(escape("\xED\xA0\x80"), r + r + r);          // a surrogate
   EXPECT_EQ(escape("\xF4\x90\x80\x80"), r + r + r + r);  // beyond U+10FFFF
   EXPECT_EQ(escape(std::string("a\0b\x1B\n\t", 6)), "a" + r + "b" + r + "\n\t");
+  EXPECT_EQ(escape("one\r\ntwo\r\n"), "one\ntwo\n");
 }
 
 TEST(Html, IsSelfContained) {

@@ -202,7 +202,8 @@ Action set_up_ablations(CLI::App& app, const CommonOptions& common) {
   app.add_option(
       "--set", options->settings,
       "path.to.field=value of every model, such as model.width=128, train.length=256 or train.autocast=none (may be "
-      "repeated; see longspan inspect config)");
+      "repeated; see longspan inspect config)")
+      ->allow_extra_args(false);
   return [options, &common] { run_ablations(*options, common); };
 }
 

@@ -184,8 +184,11 @@ Action set_up_bench(CLI::App& app, const CommonOptions& common) {
   app.add_option("--batch", options->batch, "sequences (default: 1)")->check(CLI::Range(1, 65536));
   app.add_option("--heads", options->heads, "heads (default: 8)")->check(CLI::Range(1, 4096));
   app.add_option("--head-dim", options->head_dim, "width of a head (default: 64)")->check(CLI::Range(1, 4096));
-  app.add_option("--set", options->set, "name=value: an option of the attention (may be repeated)");
-  app.add_option("--set-against", options->set_against, "name=value: an option of the peer")->needs(against);
+  app.add_option("--set", options->set, "name=value: an option of the attention (may be repeated)")
+      ->allow_extra_args(false);
+  app.add_option("--set-against", options->set_against, "name=value: an option of the peer")
+      ->allow_extra_args(false)
+      ->needs(against);
   app.add_option("--peer-max-length", options->peer_max_length, "leave the peer out beyond this length")
       ->check(CLI::NonNegativeNumber)
       ->needs(against);

@@ -182,10 +182,12 @@ Action set_up_eval(CLI::App& app, const CommonOptions& common) {
                  "target blocks of 1,024 tokens, the same for every length (default: 16)")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--limit", options->limits,
-                 "length=blocks: fewer blocks for a length that would cost too much (may be repeated)");
+                 "length=blocks: fewer blocks for a length that would cost too much (may be repeated)")
+      ->allow_extra_args(false);
   app.add_option("--ablate", options->ablate,
                  "measure also with a part of the attention changed: memory=zero, local=zero, head=0, ..., or all that "
-                 "the attention offers (may be repeated)");
+                 "the attention offers (may be repeated)")
+      ->allow_extra_args(false);
   return [options, &common] { Evaluation(*options, common).run(); };
 }
 

@@ -167,7 +167,8 @@ Action set_up_generate(CLI::App& app, const CommonOptions& common) {
   auto* prompt = app.add_option("--prompt", options->prompt, "text to continue (default: stdin where it is a pipe)");
   app.add_option("--prompt-file", options->prompt_file, "file with the text to continue, - for stdin")
       ->excludes(prompt);
-  app.add_option("--stop", options->stops, "end before this text appears (may be repeated)");
+  app.add_option("--stop", options->stops, "end before this text appears (may be repeated)")
+      ->allow_extra_args(false);
   options->state.add_to(app);
   add_field_flags(app, "Drawing", models::generate_fields().infos(), {"seed"}, options->fields);
   return [options, &common] { Generation(*options, common).run(); };

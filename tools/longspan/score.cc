@@ -251,6 +251,9 @@ class Score {
 
 Action set_up_score(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
+  const auto is_number = [](const std::string& text) {  // Range lets NaN pass, which is above and below nothing
+    return std::string(std::isnan(std::strtod(text.c_str(), nullptr)) ? "expected a number, got " + text : "");
+  };
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("--text", options->text, "file to read, - for stdin (default: -)");
   app.add_option("--skip", options->skip, "pass over this many bytes of the text first (default: 0)")
@@ -258,7 +261,8 @@ Action set_up_score(CLI::App& app, const CommonOptions& common) {
   app.add_option("--per", options->per, "line: the log-likelihood of every line too; all: of the whole (default: all)")
       ->check(CLI::IsMember({"all", "line"}));
   app.add_option("--mark", options->mark, "show every token of at least this many bits, -log2 of its probability")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(CLI::Range(0.0, 1e9))
+      ->check(is_number);
   app.add_option("--mark-top", options->mark_top, "show the tokens with the most bits, so many, at the end")
       ->check(CLI::Range(1, 1000000));
   options->state.add_to(app);

@@ -187,9 +187,10 @@ Action set_up_train(CLI::App& app, const CommonOptions& common) {
   app.add_option("--config", options->config.file, "JSON file with \"model\" and \"train\"");
   app.add_option("--attention", options->config.attention, "name of the attention (default: lavo)");
   app.add_option(
-      "--set", options->config.settings,
-      "path.to.field=value, such as train.steps=300 or model.attention_options.r=32 (may be repeated; the last one "
-      "of a field counts)");
+         "--set", options->config.settings,
+         "path.to.field=value, such as train.steps=300 or model.attention_options.r=32 (may be repeated; the last one "
+         "of a field counts)")
+      ->allow_extra_args(false);
   auto* resume = app.add_flag("--resume", options->resume, "go on from the latest checkpoint in --out");
   app.add_option("--init-from", options->init_from,
                  "folder of a model, or of a checkpoint, whose weights the new model begins with; its shape is the "

@@ -48,13 +48,16 @@ std::vector<int64_t> most_read(const LayerView& layer, int64_t head) {
   return out;
 }
 
-/// Line breaks inside paragraphs become blanks, and any number of empty lines one, so that the text fits every width.
+/// Line breaks ("\n" or "\r\n") inside paragraphs become blanks, and any number of empty lines one, so that the text
+/// fits every width.
 std::vector<std::string> reflowed(std::vector<std::string> labels) {
   for (std::size_t i = 0, end = 0; i < labels.size(); i = std::max(end, i + 1)) {
-    for (end = i; end < labels.size() && labels[end] == "\n";) ++end;
+    int breaks = 0;
+    for (end = i; end < labels.size() && (labels[end] == "\n" || labels[end] == "\r"); ++end)
+      breaks += labels[end] == "\n";
     if (end == i) continue;
     std::fill(labels.begin() + static_cast<std::ptrdiff_t>(i), labels.begin() + static_cast<std::ptrdiff_t>(end), "");
-    labels[i] = end - i == 1 ? " " : "\n\n";
+    labels[i] = breaks <= 1 ? " " : "\n\n";
   }
   return labels;
 }

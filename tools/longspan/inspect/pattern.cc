@@ -75,7 +75,8 @@ Action set_up_inspect_pattern(CLI::App& app, const CommonOptions& common) {
   app.add_option("--n", options->n, "number of tokens (default: those of --edges)")
       ->check(CLI::Range(int64_t{0}, most));
   app.add_option("--set", options->set,
-                 "a field of the pattern: w=64, r=128, causal=true, ...; the fields in use are printed");
+                 "a field of the pattern: w=64, r=128, causal=true, ...; the fields in use are printed")
+      ->allow_extra_args(false);
   app.add_option("--edges", options->edges,
                  "pairs of your own: text, a query and a key in each line, or compressed rows in a .safetensors file")
       ->check(not_empty);
