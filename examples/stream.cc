@@ -1,5 +1,6 @@
 // A language model that reads several endless streams at once, token by token and in portions, with a state of constant
 // size: what a service does that watches logs. Streams join, rest and leave.
+#include <c10/core/InferenceMode.h>
 #include <torch/types.h>
 
 #include <cstdio>
@@ -40,6 +41,7 @@ std::vector<int64_t> next_tokens(int64_t count) {
 
 int main() {
   try {
+    const c10::InferenceMode inference;  // nothing is to be trained
     const auto loaded = make_model();
     models::LanguageModel& model = *loaded;
     models::StreamBatch streams;

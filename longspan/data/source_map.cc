@@ -20,6 +20,8 @@ SourceMap::SourceMap(std::string path, std::string long_path, int64_t tokens, in
                  " bytes are not the blocks of ", tokens, " tokens");
   LONGSPAN_CHECK(long_.bytes().size() % kLongEntry == 0, long_.path(), ": ", long_.bytes().size(),
                  " bytes are not pairs of uint64");
+  const int64_t begin = before(0);
+  LONGSPAN_CHECK(begin == 0, blocks_.path(), ": the first token begins at byte ", begin, ", expected 0");
   // Reads every kind of field once.
   const int64_t last = before(tokens - 1);
   const auto own = static_cast<int64_t>(blocks_.bytes()[size - kBlockBytes + 8 + (tokens - 1) % kBlockTokens]);
