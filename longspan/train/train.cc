@@ -34,6 +34,8 @@ Trainer::Trainer(std::shared_ptr<models::LanguageModel> model, const TrainData& 
   train::validate(options_, peers_ ? peers_->size() : 1);
   check_vocabulary(*data_.train, *model_);
   if (data_.valid) check_vocabulary(*data_.valid, *model_);
+  LONGSPAN_CHECK(data_.valid || options_.valid_every == 0, "train: valid_every is ", options_.valid_every,
+                 ", but there is no validation split to measure");
   own_ = own_rows(options_, peers_);
   reader_ = make_step_reader(data_, options_, *model_, own_);
   LONGSPAN_CHECK(!has_borders(options_) || !data_.valid || data_.valid_documents, data_.valid->path(),

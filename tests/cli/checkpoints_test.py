@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
+import unittest
 
 import documentation
 import harness
@@ -73,6 +75,30 @@ class ResumeTest(CheckpointTest):
         for name in self.kept():
             os.truncate(self.path("model/checkpoints/%s/training.safetensors" % name), 10)
         self.refuse("train", "data", "--out", "model", "--resume", "--quiet", containing=["training.safetensors"])
+
+    @unittest.skipUnless(shutil.which("spm_train"), "needs spm_train")
+    def test_another_tokenizer_of_the_same_size_is_refused(self):
+        text = harness.text(9000, 1)
+        for name, text in [("a", text), ("b", text.upper())]:
+            self.write(name + ".txt", text)
+            subprocess.run(["spm_train", "--input=%s.txt" % name, "--model_prefix=" + name, "--vocab_size=40",
+                            "--hard_vocab_limit=false", "--minloglevel=3"],
+                           cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.succeed("prepare", name + ".txt", "--tokenizer", name + ".model", "--out", name, "--quiet")
+        shape = ["--layers", "1", "--width", "16", "--heads", "2", "--length", "32", "--batch", "1", "--quiet"]
+        self.succeed("train", "a", "--out", "model", *shape, "--steps", "1")
+        self.refuse("train", "b", "--out", "model", "--resume", "--steps", "2", "--quiet",
+                    containing=["--resume: the run in 'model' has another tokenizer than the dataset 'b'"])
+
+    def test_a_page_of_a_model_with_learned_positions(self):
+        self.prepared()
+        self.succeed("train", "data", "--out", "model", "--quiet", *TINY_LAVO, "--steps", "1", "--set", "train.length=32",
+                     "--positions", "learned", "--max-positions", "32")
+        self.assertTrue(os.path.exists(self.path("model/report.html")))
+
+    def test_the_configuration_of_a_model_is_one_for_training(self):
+        self.trained(steps=1)
+        self.succeed("train", "data", "--out", "again", "--config", "model/config.json", "--quiet")
 
     def test_other_options_and_data_are_told(self):
         self.begin("--steps", 2)

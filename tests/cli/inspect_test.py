@@ -97,6 +97,9 @@ class LavoTest(harness.ProgramTest):
         out = self.succeed("inspect", "lavo", model, "--text", "data", "--positions", "24", "--svg", "slots.svg").stdout.decode()
         for part in ["layer", "entropy", "own local weight  ", "in bits, mean over the positions"]:
             self.assertIn(part, out)
+        self.write("book.txt", b"no picture")
+        self.refuse("inspect", "lavo", model, "--text", "data", "--svg", "book.txt",
+                    containing=["--svg: 'book.txt' exists and is not an SVG picture"])
         root = xml.etree.ElementTree.parse(self.path("slots.svg")).getroot()
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
         titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]

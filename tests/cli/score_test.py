@@ -268,6 +268,10 @@ class RefusalTest(ScoreCase):
         self.refuse("score", self.model, "--skip", "9", stdin=b"12345", containing=["--skip", "at most 5", "9"])
         self.refuse("score", self.model, "--save-state", "no/folder/s", status=1, stdin=self.text, containing=["no/folder/s"])
         self.refuse("score", self.model, "--save-state", "data", stdin=self.text, containing=["data"])
+        self.write("book.txt", self.text)
+        for other in ["book.txt", "model/model.safetensors"]:
+            self.refuse("score", self.model, "--text", "book.txt", "--save-state", other,
+                        containing=["--save-state: '%s' exists and is not a state" % other])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ void merge(RunConfig& config, const Json& json, const std::string& origin) {
       models::merge_json(config.model, value);
     } else if (name == "train") {
       train::merge_json(config.train, value);
+    } else if (name == "data") {
+      // The config.json of a model says what it was trained on.
     } else {
       const std::string near = nearest_name(name, {"model", "train"});
       throw InputError(str_cat(origin, ": unknown field '", name, "'",

@@ -11,10 +11,13 @@ namespace longspan::tool {
 
 SampleText sample_text(models::LanguageModel& model, const TokenFile& tokens, const Tokenizer& tokenizer, int64_t count,
                        double seconds) {
-  std::vector<int64_t> prompt(static_cast<std::size_t>(std::min(count, tokens.size())));
+  // Prompt and text fit into learned positions.
+  const bool learned = model.config().positions == models::Positions::learned;
+  const int64_t room = learned ? std::min(count, model.config().max_positions / 2) : count;
+  std::vector<int64_t> prompt(static_cast<std::size_t>(std::min(std::max<int64_t>(room, 1), tokens.size())));
   tokens.copy_to(prompt.data(), 0, static_cast<int64_t>(prompt.size()));
   models::GenerateOptions options;
-  options.tokens = count;
+  options.tokens = room;
   options.temperature = kSampleTemperature;
   const auto text = [&](const std::vector<int64_t>& ids) {
     return tokenizer.decode(std::vector<uint32_t>(ids.begin(), ids.end()));

@@ -19,11 +19,13 @@
 #include "log.h"
 #include "longspan/base/check.h"
 #include "longspan/data/dataset.h"
+#include "longspan/data/tokenizer_file.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
 #include "longspan/models/model_files.h"
 #include "longspan/report/format.h"
 #include "longspan/train/checkpoint.h"
+#include "longspan/train/checkpoint_store.h"
 #include "longspan/train/distributed.h"
 #include "output.h"
 #include "run_config.h"
@@ -75,6 +77,21 @@ void begin_from(const std::string& folder, const Tokenizer& tokenizer, models::L
     tell(str_cat("warning: --init-from: of '", folder, "' not used: ", short_list(taken.left_over)));
 }
 
+/// A run goes on with the tokens that its weights know. A checkpoint whose tokenizer cannot be read says nothing of it.
+void check_tokenizer(const Options& options, const Dataset& dataset) {
+  for (const train::StoredCheckpoint& checkpoint : train::find_checkpoints(options.out)) {
+    std::unique_ptr<Tokenizer> tokenizer;
+    try {
+      tokenizer = load_tokenizer(checkpoint.folder);
+    } catch (const InputError&) {
+      continue;
+    }
+    LONGSPAN_CHECK(tokenizer->description() == dataset.tokenizer().description(), "--resume: the run in '", options.out,
+                   "' has another tokenizer than the dataset '", options.dataset, "'");
+    return;
+  }
+}
+
 train::TrainData data_of(const Dataset& dataset) {
   train::TrainData data{.train = &dataset.split("train"), .train_documents = &dataset.documents("train")};
   if (dataset.has("valid")) {
@@ -115,6 +132,7 @@ void train(const Options& options, const CommonOptions& common) {
   LONGSPAN_CHECK(!options.resume || train::is_resumable(options.out), "--resume: there is no run to go on with in '",
                  options.out, "' (no checkpoint)");
   const Dataset dataset(options.dataset);
+  if (options.resume) check_tokenizer(options, dataset);
   const RunConfig config = configuration(options, common, dataset);
   if (options.dry_run) return print_dry_run(config, dataset, common);
 
@@ -122,7 +140,7 @@ void train(const Options& options, const CommonOptions& common) {
   const train::Placement placement = train::placement_from_environment();
   std::optional<train::Peers> peers;
   if (placement.size > 1) {
-    if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = c10::GLOG_ERROR;  // its warnings repeat our line
+    if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // what it says repeats our line
     peers.emplace(placement, config.train.peer_timeout);
   }
   const bool first = placement.rank == 0;

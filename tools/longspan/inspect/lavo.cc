@@ -13,6 +13,7 @@
 #include "tools/longspan/evaluation_text.h"
 #include "tools/longspan/interrupt.h"
 #include "tools/longspan/output.h"
+#include "tools/longspan/output_file.h"
 #include "tools/longspan/progress.h"
 
 namespace longspan::tool {
@@ -25,6 +26,7 @@ struct Options {
 };
 
 void inspect_lavo(const Options& options, const CommonOptions& common) {
+  if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   const models::LoadedModel loaded = models::load_model(options.model);
   LONGSPAN_CHECK(loaded.model->config().attention == "lavo", "inspect: '", options.model, "' has the attention ",
                  loaded.model->config().attention, ", expected lavo");

@@ -15,6 +15,7 @@
 #include "longspan/report/format.h"
 #include "pattern_view.h"
 #include "tools/longspan/output.h"
+#include "tools/longspan/output_file.h"
 #include "tools/longspan/settings.h"
 
 namespace longspan::tool {
@@ -29,6 +30,7 @@ struct Options {
 };
 
 void inspect_pattern(const Options& options, const CommonOptions& common) {
+  if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   LONGSPAN_CHECK(!options.pattern.empty() || !options.edges.empty(),
                  "inspect: name a pattern by --pattern, or a file of pairs by --edges");
   PatternLook look;

@@ -4,6 +4,7 @@
 
 #include "longspan/base/check.h"
 #include "longspan/io/atomic_file.h"
+#include "tools/longspan/output_file.h"
 
 namespace longspan::tool {
 
@@ -19,7 +20,9 @@ void SessionFlags::add_to(CLI::App& app) {
 }
 
 void SessionFlags::check() const {
-  if (saves()) const AtomicFile trial(save);
+  if (!saves()) return;
+  check_replaces_state("--save-state", save);
+  const AtomicFile trial(save);
 }
 
 TextSession SessionFlags::begin(const models::LanguageModel& model) const {
