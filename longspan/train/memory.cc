@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+
+#include "longspan/base/check.h"
 
 namespace longspan::train {
 
@@ -31,6 +34,19 @@ int64_t usable_memory() {
     if (std::ifstream(path) >> limit && limit > 0) most = std::min(most, limit);
   }
   return most;
+}
+
+void check_fits(const models::ModelConfig& config) {
+  const double width = static_cast<double>(config.width), inner = static_cast<double>(config.feed_forward);
+  // Projections of queries and of the result, the two of the feed-forward part; the embedding.
+  const double least = static_cast<double>(config.layers) * (2 * width * width + 2 * width * inner) +
+                       static_cast<double>(config.vocabulary) * width;
+  constexpr double kTrainedBytes = 16, kGiB = 1 << 30;  // float32: weight, gradient, two moments
+  const double room = static_cast<double>(usable_memory());
+  LONGSPAN_CHECK(kTrainedBytes * least <= room, "train: a model of ", config.layers, " layers of width ", config.width,
+                 " has at least ", std::llround(least / 1e6), " million parameters, which take ",
+                 std::llround(kTrainedBytes * least / kGiB), " GiB to train; this machine has ",
+                 std::llround(room / kGiB));
 }
 
 bool recomputes(Recompute choice, const models::ModelConfig& config, int64_t tokens) {

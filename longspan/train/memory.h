@@ -19,6 +19,10 @@ double activation_bytes(const models::ModelConfig& config, int64_t tokens, bool 
 /// Memory that this process may have in all: the machine's, or what its control group allows.
 int64_t usable_memory();
 
+/// InputError when not even weights, gradients and moments of the model have room in the usable memory: before one of
+/// its tensors is made. Counts what every attention has, so a model that passes may still be too large.
+void check_fits(const models::ModelConfig& config);
+
 /// Whether blocks are recomputed: as asked for, and with `automatic` where keeping everything would take more than a
 /// quarter of the usable memory. The results have the same bits either way, so the choice may depend on the machine;
 /// a quarter, because the backward pass needs as much again at its height, and because other programs run too.

@@ -1,5 +1,6 @@
 #include "longspan/train/memory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "longspan/models/language_model.h"
@@ -57,6 +58,19 @@ TEST(Memory, RecomputesWhereEverythingIsTooMuch) {
   EXPECT_TRUE(recomputes(Recompute::automatic, config(1024), int64_t{1} << 30));
   EXPECT_TRUE(recomputes(Recompute::blocks, config(2), 1));
   EXPECT_FALSE(recomputes(Recompute::none, config(1024), int64_t{1} << 30));
+}
+
+TEST(Memory, AModelWithoutRoomIsRefusedBeforeItIsMade) {
+  models::ModelConfig large = config(1024);
+  EXPECT_NO_THROW(check_fits(large));
+  large.width = 1 << 16;
+  try {
+    check_fits(large);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    // 1024 layers of 2 E^2 + 2 E F, and the embedding.
+    EXPECT_THAT(error.what(), ::testing::StartsWith("train: a model of 1024 layers of width 65536 has at least 88"));
+  }
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "longspan/report/format.h"
 #include "longspan/train/checkpoint.h"
 #include "longspan/train/checkpoint_store.h"
+#include "longspan/train/memory.h"
 #include "longspan/train/distributed.h"
 #include "output.h"
 #include "run_config.h"
@@ -124,6 +125,7 @@ RunConfig configuration(const Options& options, const CommonOptions& common, con
   LONGSPAN_CHECK(config.model.vocabulary == dataset.vocabulary(), "model: vocabulary is ", config.model.vocabulary,
                  " but the dataset '", options.dataset, "' has ", dataset.vocabulary(), " tokens");
   models::validate(config.model);
+  train::check_fits(config.model);
   return config;
 }
 
@@ -134,10 +136,12 @@ void train(const Options& options, const CommonOptions& common) {
   const Dataset dataset(options.dataset);
   if (options.resume) check_tokenizer(options, dataset);
   const RunConfig config = configuration(options, common, dataset);
-  if (options.dry_run) return print_dry_run(config, dataset, common);
-
   // Several processes meet before one of them can fail alone; the first one writes and speaks.
   const train::Placement placement = train::placement_from_environment();
+  if (options.dry_run) {
+    if (placement.rank == 0) print_dry_run(config, dataset, common);
+    return;
+  }
   std::optional<train::Peers> peers;
   if (placement.size > 1) {
     if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // what it says repeats our line

@@ -17,6 +17,7 @@ namespace longspan::tool {
 
 namespace {
 constexpr int kPauseMilliseconds = 50;
+constexpr int kLookMilliseconds = 200;
 }
 
 ByteInput::ByteInput(const std::string& path) : path_(path == "-" ? "stdin" : path) {
@@ -37,9 +38,12 @@ ByteInput::~ByteInput() {
 
 std::size_t ByteInput::read(char* out, std::size_t most) {
   while (!interrupt_requested()) {
+    // Waits in short spells: a signal may come just before the wait, or to another thread, and would not end it.
+    struct pollfd entry = {descriptor_, POLLIN, 0};
+    if (!regular_ && ::poll(&entry, 1, kLookMilliseconds) == 0) continue;
     const ssize_t got = ::read(descriptor_, out, most);
     if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) throw RunError(str_cat(path_, ": cannot be read: ", std::strerror(errno)));
+    if (errno != EINTR && errno != EAGAIN) throw RunError(str_cat(path_, ": cannot be read: ", std::strerror(errno)));
   }
   return 0;
 }
