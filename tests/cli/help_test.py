@@ -18,7 +18,8 @@ class HelpTest(harness.ProgramTest):
         out = self.succeed("--help").stdout.decode()
         for flag in flags:
             self.assertIn(flag, out)
-        for name, used in [("train", flags), ("bench", flags), ("prepare", ["--seed", "--json", "--quiet"]), ("inspect", []),
+        for name, used in [("train", flags), ("bench", flags), ("prepare", ["--threads", "--seed", "--json", "--quiet"]),
+                           ("inspect", []),
                            ("inspect attentions", ["--json"]), ("inspect config", ["--json"]),
                            ("eval", [flag for flag in flags if flag != "--seed"]),
                            ("demo", [flag for flag in flags if flag not in ("--dtype", "--device")])]:
@@ -69,7 +70,7 @@ class UsageTest(harness.ProgramTest):
     def test_common_flags_without_a_use_are_refused(self):
         for arguments, flag, where in [(["inspect", "attentions", "--threads", "2"], "--threads", "longspan inspect attentions"),
                                        (["--dtype", "float64", "inspect", "lavo", "m", "--text", "t"], "--dtype", "longspan inspect lavo"),
-                                       (["prepare", "a.txt", "--out", "data", "--threads", "1"], "--threads", "longspan prepare"),
+                                       (["prepare", "a.txt", "--out", "data", "--dtype", "float32"], "--dtype", "longspan prepare"),
                                        (["inspect", "--verbose", "config"], "--verbose", "longspan inspect config"),
                                        (["demo", "--dtype", "float64", "--text", "t"], "--dtype", "longspan demo"),
                                        (["ablations", "--device", "cpu"], "--device", "longspan ablations")]:
