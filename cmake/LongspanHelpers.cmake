@@ -36,7 +36,7 @@ function(longspan_test name)
   if(NOT TARGET cpp_tests)
     add_custom_target(cpp_tests)
   endif()
-  add_dependencies(cpp_tests ${name})
+  add_dependencies(cpp_tests ${name} longspan_sentencepiece)  # the module is loaded, not linked
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 600)
   endif()
