@@ -22,7 +22,7 @@ class SourceMapFile : public ScratchFolder {
     std::memcpy(blocks.data(), &begin, 8);
     std::memcpy(blocks.data() + source_map::kBlockBytes, &before, 8);
     std::copy(own.begin(), own.end(), blocks.begin() + source_map::kBlockBytes + 8);
-    std::memcpy(pairs.data(), longs.data(), pairs.size());
+    if (!longs.empty()) std::memcpy(pairs.data(), longs.data(), pairs.size());
     put("source", blocks);
     put("long", pairs);
     return error_of([&] {
