@@ -11,8 +11,8 @@ namespace longspan {
 
 namespace {
 
-// Before all others, also those of the program: see sentencepiece_module.h. The address sanitizer does not allow it.
-#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
+// Before all others, also those of the program: see sentencepiece_module.h. The sanitizers do not allow it.
+#if defined(RTLD_DEEPBIND) && !defined(LONGSPAN_SANITIZED)
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #else
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
