@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "longspan/kernels/memory/backward_call.h"
+#include "longspan/kernels/memory/storages.h"
 
 namespace longspan::kernels::memory {
 namespace {
@@ -283,11 +284,8 @@ void causal_backward(const MemoryBackward<S, M>& p, const Parallel& parallel) {
   Causal<S, M>(p, parallel).run();
 }
 
-#define LONGSPAN_MEMORY_STORAGE(S, M) template void causal_backward(const MemoryBackward<S, M>&, const Parallel&);
-LONGSPAN_MEMORY_STORAGE(float, float)
-LONGSPAN_MEMORY_STORAGE(double, double)
-LONGSPAN_MEMORY_STORAGE(BFloat16, BFloat16)
-LONGSPAN_MEMORY_STORAGE(BFloat16, float)
-#undef LONGSPAN_MEMORY_STORAGE
+#define LONGSPAN_INSTANTIATE(S, M) template void causal_backward(const MemoryBackward<S, M>&, const Parallel&);
+LONGSPAN_FOR_EACH_MEMORY_STORAGE(LONGSPAN_INSTANTIATE)
+#undef LONGSPAN_INSTANTIATE
 
 }  // namespace longspan::kernels::memory

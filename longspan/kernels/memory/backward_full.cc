@@ -1,5 +1,6 @@
 // The backward call of the full form: every query reads one memory, and every source gets one gradient.
 #include "longspan/kernels/memory/backward_call.h"
+#include "longspan/kernels/memory/storages.h"
 
 namespace longspan::kernels::memory {
 namespace {
@@ -99,11 +100,8 @@ void full_backward(const MemoryBackward<S, M>& p, const Parallel& parallel) {
   Full<S, M>(p, parallel).run();
 }
 
-#define LONGSPAN_MEMORY_STORAGE(S, M) template void full_backward(const MemoryBackward<S, M>&, const Parallel&);
-LONGSPAN_MEMORY_STORAGE(float, float)
-LONGSPAN_MEMORY_STORAGE(double, double)
-LONGSPAN_MEMORY_STORAGE(BFloat16, BFloat16)
-LONGSPAN_MEMORY_STORAGE(BFloat16, float)
-#undef LONGSPAN_MEMORY_STORAGE
+#define LONGSPAN_INSTANTIATE(S, M) template void full_backward(const MemoryBackward<S, M>&, const Parallel&);
+LONGSPAN_FOR_EACH_MEMORY_STORAGE(LONGSPAN_INSTANTIATE)
+#undef LONGSPAN_INSTANTIATE
 
 }  // namespace longspan::kernels::memory

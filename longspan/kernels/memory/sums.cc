@@ -137,6 +137,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include "longspan/base/aligned.h"
 #include "longspan/kernels/memory/accumulator.h"
+#include "longspan/kernels/memory/storages.h"
 
 namespace longspan::kernels::memory {
 
@@ -247,15 +248,12 @@ void full_memory(const MemoryParams<S, M>& p, Accumulator kind, const Plan& sour
   });
 }
 
-#define LONGSPAN_MEMORY_STORAGE(S, M)                                                                           \
+#define LONGSPAN_INSTANTIATE(S, M)                                                                              \
   template void chunk_sums(const MemoryParams<S, M>&, const Plan&, const Parallel&, double*, double*);          \
   template void full_memory(const MemoryParams<S, M>&, Accumulator, const Plan&, const Parallel&, Computed<S>*, \
                             double*);
-LONGSPAN_MEMORY_STORAGE(float, float)
-LONGSPAN_MEMORY_STORAGE(double, double)
-LONGSPAN_MEMORY_STORAGE(BFloat16, BFloat16)
-LONGSPAN_MEMORY_STORAGE(BFloat16, float)
-#undef LONGSPAN_MEMORY_STORAGE
+LONGSPAN_FOR_EACH_MEMORY_STORAGE(LONGSPAN_INSTANTIATE)
+#undef LONGSPAN_INSTANTIATE
 
 }  // namespace longspan::kernels::memory
 #endif  // HWY_ONCE
