@@ -116,6 +116,8 @@ class LavoAttention final : public Attention {
   struct Sequences {
     std::optional<at::Tensor> cu, cu_k, dropout_origin;
   };
+  /// Whether weights of the local attention are dropped now.
+  bool drops_local() const;
   at::Tensor local(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Sequences& sequences,
                    bool in_windows) const;
   at::Tensor local_in_windows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -29,6 +29,8 @@ int64_t LavoAttention::ring_heads() const {
   return slices ? sizes().heads : sizes().key_heads();
 }
 
+bool LavoAttention::drops_local() const { return is_training() && options_.dropout > 0; }
+
 at::Tensor LavoAttention::local(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                 const Sequences& sequences, bool in_windows) const {
   ops::LocalAttentionOptions options;
@@ -38,7 +40,7 @@ at::Tensor LavoAttention::local(const at::Tensor& q, const at::Tensor& k, const 
   options.cu_seqlens = sequences.cu;
   options.cu_seqlens_k = sequences.cu_k;
   options.float32_out = q.scalar_type() == at::kBFloat16;  // features are not rounded before they are compressed
-  if (is_training() && options_.dropout > 0) {
+  if (drops_local()) {
     options.dropout = options_.dropout;
     options.dropout_seed = dropout_seed();
     options.dropout_origin = sequences.dropout_origin;
@@ -84,7 +86,9 @@ LavoAttention::Mixed LavoAttention::mix_stream(State& next, const Operands& in, 
   if (bidirectional()) fresh.emplace_back("queries", in.local_q);
   const WindowRows rows = join_window(next, fresh, cu);
   const at::Tensor& keys = rows.at("keys");
-  return mix_rows(in, keys, rows.at("values"), {cu, rows.cu, dropout_origin(state)}, [&](const at::Tensor& features) {
+  Sequences sequences{cu, rows.cu, {}};
+  if (drops_local()) sequences.dropout_origin = dropout_origin(state);
+  return mix_rows(in, keys, rows.at("values"), sequences, [&](const at::Tensor& features) {
     const WindowBorders windows = window_borders(stream_rows(state, *cu), options_.w, bidirectional());
     return local(bidirectional() ? rows.at("queries") : in.local_q, keys, features,
                  {windows.queries, windows.keys, windows.origin}, true);
