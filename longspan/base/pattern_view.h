@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace longspan {
+
+/// Tokens that a pattern can have at most: they are stored as int32.
+inline constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max();
 
 /// Sorted lists of numbers, one for each row: row r holds keys[begin[r]] .. keys[begin[r + 1] - 1], ascending.
 struct CsrView {

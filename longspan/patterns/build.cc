@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "longspan/base/check.h"
+#include "longspan/base/pattern_view.h"
 #include "longspan/patterns/rest.h"
 #include "longspan/patterns/structure.h"
 
 namespace longspan::patterns {
 
 namespace {
-
-constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max();
 
 double memory_of_machine() {
   return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "longspan/base/check.h"
+#include "longspan/base/pattern_view.h"
 
 namespace longspan::patterns {
 
 namespace {
 
-constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max();
 constexpr std::string_view kBlanks = " \t\r";
 
 /// Throws unless `value` can be a token; `place` is asked for only then.

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <set>
+
+#include "longspan/base/pattern_view.h"
 
 namespace longspan::patterns {
 
 namespace {
-
-constexpr double kMostTokens = std::numeric_limits<int32_t>::max();
 
 struct GeneratorInfo {
   const char* name;
