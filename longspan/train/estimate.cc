@@ -19,9 +19,9 @@ namespace longspan::train {
 
 namespace {
 
-/// Bytes of a parameter with its gradient and two moments, and in a checkpoint (training.safetensors has the moments,
+/// Bytes of a parameter with two moments, of its gradient, and in a checkpoint (training.safetensors has the moments,
 /// both files the weights).
-constexpr double kTrainedBytes = 16, kHeldBytes = 12, kGradientBytes = 4, kCheckpointBytes = 16;
+constexpr double kHeldBytes = 12, kGradientBytes = 4, kCheckpointBytes = 16;
 constexpr double kFloatBytes = 4;
 
 double seconds_of(const std::function<void()>& call) {

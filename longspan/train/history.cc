@@ -13,14 +13,13 @@
 
 #include "longspan/base/check.h"
 #include "longspan/io/atomic_file.h"
+#include "longspan/io/sync_folder.h"
 
 namespace longspan::train {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const char* what, int error) {
-  throw RunError(str_cat(path, ": ", what, ": ", std::generic_category().message(error)));
-}
+using internal::fail;
 
 double bits_per_byte(double loss, double bytes_per_token) { return loss / std::numbers::ln2 / bytes_per_token; }
 

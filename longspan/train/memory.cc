@@ -41,7 +41,7 @@ void check_fits(const models::ModelConfig& config) {
   // Projections of queries and of the result, the two of the feed-forward part; the embedding.
   const double least = static_cast<double>(config.layers) * (2 * width * width + 2 * width * inner) +
                        static_cast<double>(config.vocabulary) * width;
-  constexpr double kTrainedBytes = 16, kGiB = 1 << 30;  // float32: weight, gradient, two moments
+  constexpr double kGiB = 1 << 30;
   const double room = static_cast<double>(usable_memory());
   LONGSPAN_CHECK(kTrainedBytes * least <= room, "train: a model of ", config.layers, " layers of width ", config.width,
                  " has at least ", std::llround(least / 1e6), " million parameters, which take ",

@@ -8,6 +8,9 @@
 
 namespace longspan::train {
 
+/// Bytes of a parameter in training, in float32: itself, its gradient and two moments.
+inline constexpr double kTrainedBytes = 16;
+
 /// Tokens that a process works off at once, with all its rows in `processes` equal shares.
 int64_t tokens_at_once(const TrainOptions& options, int64_t processes = 1);
 
