@@ -61,29 +61,26 @@ int64_t FileCalls::count() const { return calls; }
 
 std::string FileCalls::faulted() const { return faulted_call; }
 
+/// The third argument of open(), where there is one.
+static mode_t mode_of(int flags, va_list rest) { return flags & O_CREAT ? va_arg(rest, mode_t) : 0; }
+
 }  // namespace longspan
 
 extern "C" {
 
 int open(const char* path, int flags, ...) {
-  mode_t mode = 0;
-  if (flags & O_CREAT) {
-    va_list rest;
-    va_start(rest, flags);
-    mode = va_arg(rest, mode_t);
-    va_end(rest);
-  }
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = longspan::mode_of(flags, rest);
+  va_end(rest);
   return longspan::opened(path, flags, mode);
 }
 
 int open64(const char* path, int flags, ...) {
-  mode_t mode = 0;
-  if (flags & O_CREAT) {
-    va_list rest;
-    va_start(rest, flags);
-    mode = va_arg(rest, mode_t);
-    va_end(rest);
-  }
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = longspan::mode_of(flags, rest);
+  va_end(rest);
   return longspan::opened(path, flags, mode);
 }
 
