@@ -22,6 +22,7 @@
 #include "longspan/base/parallel.h"
 #include "longspan/base/pattern_view.h"
 #include "longspan/base/views.h"
+#include "longspan/kernels/diffusion/seeds.h"
 
 namespace longspan::kernels {
 
@@ -71,7 +72,7 @@ struct DiffusionParams {
   /// score invalid_score instead of its own: -infinity takes it out of the pattern.
   const bool* valid = nullptr;
   double invalid_score = 0;
-  /// Of A, by query and key; of the state after hop k, by query and feature. Seeds by diffusion_seed().
+  /// Of A, by query and key; of the state after hop k, by query and feature. Seeds: seeds.h.
   Dropout attention_dropout, hop_dropout;
   bool dropout_per_hop = false;  ///< of A: a mask for each hop instead of one for all
   /// [sequences][2]: the row and the position of the first token that dropout counts each sequence from; nullptr: its
@@ -113,10 +114,6 @@ struct DiffusionBackward : DiffusionParams<S> {
   const T* dstates_out = nullptr;
   T* dstates = nullptr;
 };
-
-/// Seeds of the masks: of A in hop `hop` (with one mask for all: hop 0), and of the state after that hop.
-uint64_t diffusion_attention_seed(uint64_t seed, int64_t hop);
-uint64_t diffusion_hop_seed(uint64_t seed, int64_t hop);
 
 /// Sizes and options that break a rule above: InputError, one line that names it with its value.
 void diffusion_forward(const DiffusionForward<float>& params, const Parallel& parallel);
