@@ -1,6 +1,7 @@
 // Values that are dear to make are kept while they are used.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <list>
@@ -9,12 +10,13 @@
 
 namespace longspan {
 
-/// Keeps the values asked for last, up to a number of bytes. Thread-safe; two threads that miss the same value may both
-/// make it.
+/// Keeps the values asked for last, up to a number of bytes and of values, among which it looks one by one.
+/// Thread-safe; two threads that miss the same value may both make it.
 template <class Key, class Value>
 class RecentlyUsed {
  public:
-  explicit RecentlyUsed(int64_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit RecentlyUsed(int64_t most_bytes, std::size_t most_values = 512)
+      : most_bytes_(most_bytes), most_values_(most_values) {}
 
   /// The value of `key`, from make() the first time. bytes(value) may grow later: it is asked for at each miss.
   template <class Make, class Bytes>
@@ -30,6 +32,7 @@ class RecentlyUsed {
     Value value = make();
     std::lock_guard lock(mutex_);
     entries_.emplace_front(key, value);
+    if (entries_.size() > most_values_) entries_.pop_back();
     int64_t kept = 0;
     for (auto entry = entries_.begin(); entry != entries_.end();) {  // the newest always stays
       kept += bytes(entry->second);
@@ -40,6 +43,7 @@ class RecentlyUsed {
 
  private:
   const int64_t most_bytes_;
+  const std::size_t most_values_;
   std::mutex mutex_;
   std::list<std::pair<Key, Value>> entries_;  ///< the one used last first
 };

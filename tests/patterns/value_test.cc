@@ -181,6 +181,10 @@ TEST(RecentlyUsed, KeepsWhatWasAskedForLast) {
   RecentlyUsed<uint64_t, Pattern> tiny(1);
   const Pattern kept = get(tiny, 7);
   EXPECT_EQ(get(tiny, 7).view().rest.keys, kept.view().rest.keys) << "the newest always stays";
+  RecentlyUsed<uint64_t, Pattern> few(int64_t{1} << 40, 2);
+  made = 0;
+  for (const uint64_t seed : {1, 2, 1, 3, 1, 2}) get(few, seed);
+  EXPECT_EQ(made, 4) << "two values at most";
 }
 
 TEST(Refused, WhatCannotBe) {
