@@ -60,9 +60,9 @@ TEST(PagePool, HoldsLittleMoreThanTheMostThatLivedWhateverTheSizes) {
     std::mt19937 random(7);
     std::vector<Block> blocks;
     std::size_t live = 0, most = 0;
-    for (int i = 0; i < 1600; ++i) {
+    for (int i = 0; i < 2500; ++i) {
       // The number of blocks swings between few and many.
-      const std::size_t wanted = i % 400 < 200 ? 60 : 5;
+      const std::size_t wanted = i % 500 < 250 ? 100 : 5;
       if (blocks.size() < wanted) {
         blocks.push_back(Block::take(pool, draw_size(random), static_cast<unsigned char>(random())));
         live += in_pages(blocks.back().bytes);
