@@ -69,7 +69,8 @@ struct DiffusionParams {
   const T* coefficients = nullptr;
   int64_t coefficient_head_stride = 0;  ///< 0 when the heads share them
   /// Tokens that are there: [sequences][rows], or [rows of the pack]; nullptr: all. A pair with another end has the
-  /// score invalid_score instead of its own: -infinity takes it out of the pattern.
+  /// score invalid_score instead of its own. -infinity takes it out of the pattern; then what stands in the rows of
+  /// tokens that are not there is not looked at, their values count as zero, and so do their gradients.
   const bool* valid = nullptr;
   double invalid_score = 0;
   /// Of A, by query and key; of the state after hop k, by query and feature. Seeds: seeds.h.
@@ -91,7 +92,7 @@ struct DiffusionForward : DiffusionParams<S> {
   RowsView<S> out;
   RowsView<T> lse;  ///< row_stride is used, width 1
   /// For a backward pass that does not form them again: [head][diffusion_weight_count] of the first sequence, of the
-  /// second, ... ; nullptr: unwanted.
+  /// second, ... ; nullptr: unwanted. Aligned to kAlignment.
   T* weights = nullptr;
   /// [sequences][H][hops][rows][Dv] (packed: [H][hops][rows of the pack][Dv]): Z_0 .. Z_{hops-1}. Those of the past are
   /// read, the others written; nullptr without a past where unwanted.
