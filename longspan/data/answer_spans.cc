@@ -38,6 +38,7 @@ class Finder {
     if (end != none && bytes && number(*end, "end") != begin + size)
       fail("the answer ", excerpt(wanted), " has ", size, " bytes, but 'end' - 'start' is ",
            number(*end, "end") - begin);
+    check_border(begin);
     const std::string_view there =
         context_.substr(std::min(static_cast<std::size_t>(begin), context_.size()), wanted.size());
     if (there != wanted)
@@ -93,10 +94,13 @@ class Finder {
     const auto size = static_cast<int64_t>(context_.size());
     if (begin >= end || end > size)
       fail("an answer from byte ", begin, " to ", end, " is empty or beyond the ", size, " bytes of the context");
-    for (const int64_t border : {begin, end})
-      if (border < size && continues_character(context_[static_cast<std::size_t>(border)]))
-        fail("byte ", border, " of the context, a border of an answer, is within a character");
+    check_border(begin);
+    check_border(end);
     return {begin, end};
+  }
+  void check_border(int64_t at) const {
+    if (at < static_cast<int64_t>(context_.size()) && continues_character(context_[static_cast<std::size_t>(at)]))
+      fail("byte ", at, " of the context, a border of an answer, is within a character");
   }
 
   std::string_view field_, context_;

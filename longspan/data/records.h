@@ -63,7 +63,7 @@ struct RecordOptions {
   std::string question_field = "question", context_field = "context", answers_field = "answers";
   /// Of CSV: between columns; 0: a comma, in .tsv files a tab.
   char delimiter = 0;
-  /// Of CSV: between the labels (and the answers) of one cell; not empty.
+  /// Of CSV: between the labels of one cell; not empty.
   std::string list_separator = ";";
   /// Of plain text: what a document is. The line breaks at the end of a document are left out, other than of a file.
   DocumentRule documents = DocumentRule::file;
@@ -90,9 +90,9 @@ void read_text_records(const RecordOptions& options, RecordLabels labels, Progre
 /// - text: where it stands first in the context;
 /// - an object {"text": ..., "start": ...}: `start` counts bytes of the context in UTF-8; or "answer_start", which
 ///   counts characters, as SQuAD does. With {"start": ..., "end": ...} the text may be missing.
-/// One object of lists, {"text": [...], "answer_start": [...]}, is taken too. In CSV the cell has the text of the
-/// answer or of several; a column `answer_start` or `start` has as many numbers. Throws as above, and for an answer
-/// that the context does not have, or not there.
+/// One object of lists, {"text": [...], "answer_start": [...]}, is taken too. In CSV there is one answer or none: its
+/// text in the cell, or columns `start`, `end` and `answer_start` beside or instead of it.
+/// Throws as above, and for an answer that the context does not have, or not there.
 void read_question_records(const RecordOptions& options, Progress& progress,
                            const std::function<void(QuestionRecord&&)>& on_record);
 
