@@ -14,7 +14,9 @@ def pattern(name, n, seed=0, *, layer=0, edges=None, global_tokens=None, **optio
     def text(value):
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    if global_tokens is not None:
+    if isinstance(global_tokens, str):  # the field of that name, for global_choice="list"
+        options["global_tokens"], global_tokens = global_tokens, None
+    elif global_tokens is not None:
         global_tokens = torch.as_tensor(global_tokens, dtype=torch.int64)
     return torch.ops.longspan.pattern(name, n, seed, [f"{key}={text(value)}" for key, value in options.items()],
                                       layer=layer, edges=edges, global_tokens=global_tokens)

@@ -65,7 +65,8 @@ def random_heads(n, heads=2, width=4, value_width=3, seed=1, dtype=torch.float64
 
 def close(actual, expected, units=64):
     """Float64 sums of some hundred terms of O(1)."""
-    assert (actual - expected).abs().max() <= units * DOUBLE * max(1.0, expected.abs().max().item())
+    assert actual.shape == expected.shape
+    assert bounds.largest(actual - expected) <= units * DOUBLE * max(1.0, bounds.largest(expected))
 
 
 # Golden values.
@@ -118,8 +119,8 @@ def test_g3_weights(backend):
 def test_heat_weights_of_hops():
     coefficients = longspan.diffusion_coefficients("heat", 5, t=3.0)[0]
     theta = torch.cat([coefficients[2::2].flip(0), coefficients[:1]])
-    expected = torch.tensor([.0543478261, .1630434783, .2445652174, .2445652174, .1834239130, .1100543478])
-    assert (theta - expected.double()).abs().max() <= 0.5e-10 + 1e-8 * 0 + 2e-9  # float32 digits of the list
+    expected = [.0543478261, .1630434783, .2445652174, .2445652174, .1834239130, .1100543478]
+    assert (theta - torch.tensor(expected, dtype=torch.float64)).abs().max() <= 0.5e-10 + 1e-15
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -289,15 +290,11 @@ def test_rows_without_keys(backend):
     coefficients = longspan.diffusion_coefficients("ppr_iterate", 3, alpha=0.25)
     out = longspan.diffusion(q, k, v, coefficients, masks.of_edges(pairs), backend=backend)
     assert torch.equal(out[:, :, [0, 6]], 0.25 * v[:, :, [0, 6]])
-    expected = dense(q[0, 0].detach(), k[0, 0].detach(), v[0, 0].detach(), thetas("ppr_iterate", 3, 0.25), pairs)
-    kept = [i for i in range(n) if i not in (0, 6)]
-    # With an empty row the recursion is not the polynomial: its rows of A are not stochastic.
     state = v[0, 0].detach()
     weights = dense_weights(q[0, 0].detach(), k[0, 0].detach(), pairs)
     for _ in range(3):
         state = 0.75 * weights @ state + 0.25 * v[0, 0].detach()
     close(out[0, 0], state)
-    close(expected[kept], expected[kept])
     lse = ops.diffusion_forward(q, k, v, coefficients, [masks.of_edges(pairs)], backend=backend)[1]
     assert torch.equal(lse.isinf().nonzero()[:, 2].unique(), torch.tensor([0, 6]))
     dq, dk = torch.autograd.grad(out.square().sum(), (q, k))
@@ -506,8 +503,7 @@ def test_pattern_is_a_pure_function_of_its_arguments():
     assert not torch.equal(one, longspan.pattern("window_overlap+global+random", 100, 4, **given))
     assert not torch.equal(one, longspan.pattern("window_overlap+global+random", 100, 3, layer=1, **given))
     own = longspan.pattern("window_band+global", 30, global_tokens=[7, 3], k=1)
-    assert torch.equal(own, longspan.pattern("window_band+global", 30, k=1, global_choice="list", global_tokens=None)
-                       if False else masks.pattern(30, 1, (3, 7))[0])
+    assert torch.equal(own, masks.pattern(30, 1, (3, 7))[0])
 
 
 @pytest.mark.parametrize("edges, message", [
