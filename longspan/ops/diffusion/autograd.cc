@@ -149,7 +149,7 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
 bool run_here(Backend chosen, const Patterns& patterns) { return chosen != Backend::kernel && have_values(patterns); }
 
 Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, bool keep) {
-  if (const Backend chosen = choose_form(kOp, o.backend, x.q); run_here(chosen, patterns)) {
+  if (const Backend chosen = choose_backend(kOp, o.backend, x.q); run_here(chosen, patterns)) {
     report_backend(kOp, o.backend, chosen, x.q);
     const AtenOutputs y = run_in_aten(chosen, x, patterns, o);
     return {y.out, y.lse, none(x), none(x)};
@@ -165,7 +165,7 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, const Patterns& patt
 }
 
 Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, const Options& o) {
-  if (const Backend chosen = choose_form(kExtendOp, o.backend, x.q); run_here(chosen, patterns)) {
+  if (const Backend chosen = choose_backend(kExtendOp, o.backend, x.q); run_here(chosen, patterns)) {
     report_backend(kExtendOp, o.backend, chosen, x.q);
     const AtenOutputs y = run_extend_in_aten(chosen, x, past, patterns, o);
     return {y.out, y.states, y.lse};

@@ -20,4 +20,13 @@ std::vector<Int> states_shape(const Shape<Int>& s, const Options& o) {
   return {s.batch, s.heads, s.hops, s.rows, s.value_width};
 }
 
+/// Raises ValueError for weights and states that cannot be those of the call. `weight_count`: numbers of all weights.
+inline void check_kept(const Shape<int64_t>& s, const Kept& kept, int64_t weight_count, const Options& o,
+                       const Inputs& x) {
+  if (kept.weights) check_result<int64_t>(kOp, "weights", *kept.weights, {weight_count}, sum_dtype(x.q), x.q);
+  if (!kept.states) return;
+  const std::vector<int64_t> shape = states_shape(s, o);
+  check_result<int64_t>(kOp, "states", *kept.states, shape, sum_dtype(x.q), x.q);
+}
+
 }  // namespace longspan::ops::diffuse

@@ -22,7 +22,7 @@ at::Tensor empty_out(const SymShape& s, const Inputs& x) {
 }
 
 Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, bool keep) {
-  const Backend chosen = choose_form(kOp, o.backend, x.q);
+  const Backend chosen = choose_backend(kOp, o.backend, x.q);
   const auto s = check<c10::SymInt>(x, patterns, o);
   Outputs y{empty_out(s, x), at::empty_symint({s.batch, s.heads, s.rows}, sums(x)), none(x), none(x)};
   if (!keep || chosen != Backend::kernel) return y;
@@ -33,14 +33,14 @@ Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, boo
 
 Gradients backward(const at::Tensor& dout, const Inputs& x, const Patterns& patterns, const Kept& kept,
                    const Options& o) {
-  choose_form(kOp, o.backend, x.q);
+  choose_backend(kOp, o.backend, x.q);
   const auto s = check<c10::SymInt>(x, patterns, o);
   check_backward(s, dout, x, kept.lse);
   return {empty_rows_like(x.q), empty_rows_like(x.k), empty_rows_like(x.v), empty_like_contiguous(x.coefficients)};
 }
 
 Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, const Options& o) {
-  choose_form(kExtendOp, o.backend, x.q);
+  choose_backend(kExtendOp, o.backend, x.q);
   const auto s = check_extend<c10::SymInt>(x, past, patterns, o);
   return {empty_out(s, x), at::empty_symint({s.batch, s.heads, s.hops, s.rows, s.value_width}, sums(x)),
           at::empty_symint({s.batch, s.heads, s.rows}, sums(x))};
@@ -49,7 +49,7 @@ Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, con
 ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs& x, const Past& past,
                                 const Patterns& patterns, const at::Tensor& new_states, const at::Tensor& lse,
                                 const Options& o) {
-  choose_form(kExtendOp, o.backend, x.q);
+  choose_backend(kExtendOp, o.backend, x.q);
   const auto s = check_extend<c10::SymInt>(x, past, patterns, o);
   check_extend_backward(s, gradients, x, new_states, lse);
   return {empty_rows_like(x.q), empty_rows_like(x.k), empty_rows_like(x.v), empty_like_contiguous(x.coefficients),
