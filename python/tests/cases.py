@@ -242,7 +242,8 @@ def diffusion_backward(dtype=torch.float64) -> typing.List[Case]:
     cases = []
     for case in diffusion(dtype):
         q, k, v, coefficients, patterns, *rest = case.args
-        out, lse, weights, states = torch.ops.longspan.diffusion_forward(*case.args, **case.kwargs, keep=True)
+        out, lse, weights, states = torch.ops.longspan.diffusion_forward(*case.args, **case.kwargs, kept_weights=-1 if case.kwargs.get("edge_weights") != "recomputed" else 0,
+            keep_states=case.kwargs.get("backward") == "store_all")
         of, rest = (rest[0], rest[1:]) if rest else (None, [])
         kept = [t if t.numel() else None for t in (weights, states)]
         cases.append(Case(case.name, (torch.ones_like(out), q, k, v, coefficients, patterns, of, lse, *kept, *rest),

@@ -10,7 +10,7 @@ namespace longspan::ops::diffuse {
 
 namespace {
 
-Outputs forward_anywhere(const Inputs& x, const Patterns& patterns, const Options& o, bool) {
+Outputs forward_anywhere(const Inputs& x, const Patterns& patterns, const Options& o, const Keep&) {
   const Backend chosen = choose_backend(kOp, o.backend, x.q);
   report_backend(kOp, o.backend, chosen, x.q);
   const AtenOutputs y = run_in_aten(chosen, x, patterns, o);

@@ -72,7 +72,8 @@ struct Saved {
 class Diffuse : public torch::autograd::Function<Diffuse> {
  public:
   static variable_list forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                               const at::Tensor& coefficients, const Patterns& patterns, const Options& o, bool keep) {
+                               const at::Tensor& coefficients, const Patterns& patterns, const Options& o,
+                               const Keep& keep) {
     at::AutoDispatchBelowADInplaceOrView below;
     const Outputs y = call_forward({q, k, v, coefficients}, patterns, o, keep);
     ctx->mark_non_differentiable({y.lse, y.weights, y.states});
@@ -148,7 +149,7 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
 // one operator into it, as the kernel does.
 bool run_here(Backend chosen, const Patterns& patterns) { return chosen != Backend::kernel && have_values(patterns); }
 
-Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, bool keep) {
+Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, const Keep& keep) {
   if (const Backend chosen = choose_backend(kOp, o.backend, x.q); run_here(chosen, patterns)) {
     report_backend(kOp, o.backend, chosen, x.q);
     const AtenOutputs y = run_in_aten(chosen, x, patterns, o);

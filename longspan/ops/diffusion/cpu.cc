@@ -96,7 +96,7 @@ class Operands {
         attention_dropout_(load_dropout(o.attention_dropout, o.dropout_seed)),
         hop_dropout_(load_dropout(o.hop_dropout, o.dropout_seed)),
         dropout_per_hop_(o.dropout_mode == "per_hop"),
-        edge_weights_(keeps_weights(o) ? kernels::EdgeWeights::stored : kernels::EdgeWeights::recomputed) {
+        edge_weights_(o.edge_weights == "stored" ? kernels::EdgeWeights::stored : kernels::EdgeWeights::recomputed) {
     for (int64_t i = 0; i < patterns_.count(); ++i) views_.push_back({patterns_[i].view(), patterns_[i].transposed()});
   }
 
@@ -141,7 +141,7 @@ at::TensorOptions sums(const Inputs& x) { return x.q.options().dtype(sum_dtype(x
 // out is laid out as the caller's q and not as its dense copy: so says the meta function.
 at::Tensor empty_out(const Inputs& x) { return empty_rows(x.q.size(0), x.q.size(1), x.q.size(2), x.v.size(3), x.q); }
 
-Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, bool keep) {
+Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, const Keep& keep) {
   const Backend chosen = choose_backend(kOp, o.backend, x.q);
   report_backend(kOp, o.backend, chosen, x.q);
   if (chosen != Backend::kernel) {
@@ -151,8 +151,12 @@ Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, boo
   const Operands operands(x, patterns, o);
   const auto& s = operands.shape;
   Outputs y{empty_out(x), at::empty({s.batch, s.heads, s.rows}, sums(x)), none(x), none(x)};
-  if (keep && keeps_weights(o)) y.weights = at::empty({operands.weight_count()}, sums(x));
-  if (keep && keeps_states(o)) y.states = at::empty(states_shape(s, o), sums(x));
+  if (keep.weights != 0) {
+    const int64_t count = operands.weight_count();
+    check_kept_weights(keep.weights, count);
+    y.weights = at::empty({count}, sums(x));
+  }
+  if (keep.states) y.states = at::empty(states_shape(s, o), sums(x));
   with_type(x.q, [&]<class S>() {
     kernels::DiffusionForward<S> p;
     operands.fill(p);
@@ -259,14 +263,11 @@ ExtendGradients extend_backward(const ExtendedGradients& g, const Inputs& x, con
 
 }  // namespace
 
-c10::SymInt count_weights(const Inputs& x, const Patterns& given, const Shape<c10::SymInt>& s) {
-  TORCH_CHECK_VALUE(have_values(given), kOp,
-                    ": keep: expected patterns with values where edge_weights is stored, got "
-                    "traced ones");
-  const LoadedPatterns patterns(kOp, given, s.sequences.guard_int(__FILE__, __LINE__));
-  c10::SymInt count = 0;
+int64_t count_weights(const Inputs& x, const Patterns& given, int64_t sequences) {
+  const LoadedPatterns patterns(kOp, given, sequences);
+  int64_t count = 0;
   for (const int64_t number : patterns.of())
-    count = count + s.heads * kernels::diffusion_weight_count(patterns[number].view());
+    count += x.q.size(1) * kernels::diffusion_weight_count(patterns[number].view());
   return count;
 }
 

@@ -7,11 +7,14 @@
 
 namespace longspan::ops::diffuse {
 
-inline bool keeps_weights(const Options& o) { return o.edge_weights == "stored"; }
-inline bool keeps_states(const Options& o) { return o.backward == "store_all"; }
+/// Numbers of the weights of all sequences and heads; needs patterns that have_values() and operands that passed
+/// check().
+int64_t count_weights(const Inputs& x, const Patterns& patterns, int64_t sequences);
 
-/// Numbers of all weights; needs patterns that have_values().
-c10::SymInt count_weights(const Inputs& x, const Patterns& patterns, const Shape<c10::SymInt>& s);
+inline void check_kept_weights(int64_t given, int64_t count) {
+  TORCH_CHECK_VALUE(given == -1 || given == count, kOp, ": kept_weights: expected ", count,
+                    ", the number of the patterns' weights, -1 or 0, got ", given);
+}
 
 /// As DiffusionForward has it.
 template <class Int>
