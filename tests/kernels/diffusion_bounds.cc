@@ -50,9 +50,8 @@ DiffusionBounds diffusion_bounds(const DiffusionReferenceProblem& p, const Diffu
 
   // Scores: a sum of d products, a scale, a shift by the maximum or by lse; then the exponential and a sum of `degree`.
   const double score = p.scale * std::min(largest_row_sum(p.q, p.width) * key, query * largest_row_sum(p.k, p.width));
-  const double lse_size = score + std::log(degree) + (p.valid.empty() || std::isinf(p.invalid_score)
-                                                         ? 0
-                                                         : std::abs(p.invalid_score));
+  const double lse_size =
+      score + std::log(degree) + (p.valid.empty() || std::isinf(p.invalid_score) ? 0 : std::abs(p.invalid_score));
   const double score_error = (d + 6) * u * lse_size;
   const double lse_error = score_error + (degree + 12) * u + 4 * u * lse_size;
   const double weight_error = std::expm1(score_error + lse_error + (degree + 16) * u);
@@ -92,9 +91,8 @@ DiffusionBounds diffusion_bounds(const DiffusionReferenceProblem& p, const Diffu
     dweight_error += attention * carry * dv * (mu_error * z + mu * z_error + (dv + 6) * u * mu * z) + 3 * u * dweight;
     const double sum = attention * columns * mu;
     const double sum_error = attention * columns * mu_error + sum * (weight_error + (in_degree + 6) * u);
-    bounds.dcoefficient = std::max(
-        {bounds.dcoefficient, rows * dv * (mu_error * value + (dv + 6) * u * mu * value),
-         rows * dv * (sum_error * z + sum * z_error + (dv + 6) * u * sum * z)});
+    bounds.dcoefficient = std::max({bounds.dcoefficient, rows * dv * (mu_error * value + (dv + 6) * u * mu * value),
+                                    rows * dv * (sum_error * z + sum * z_error + (dv + 6) * u * sum * z)});
     bounds.dstates = std::max(bounds.dstates, carry * sum_error + 2 * u * carry * sum);
     mu = carry * sum + added;
     mu_error = carry * sum_error + 4 * u * mu;

@@ -80,7 +80,9 @@ DiffusionCase<S>::DiffusionCase(const DiffusionShape& of) : shape(of) {
   dout.fill_random(shape.seed + 3);
   const int64_t count = 2 * shape.hops + 1;
   for (int64_t i = 0; i < (shape.own_coefficients ? shape.heads : 1) * count; ++i)
-    coefficients.push_back(static_cast<T>(i % count == 0 ? 1 : i % 2 == 1 ? 0.9 - 0.1 * double(i / count) : 0.1 + 0.02 * double(i)));
+    coefficients.push_back(static_cast<T>(i % count == 0 ? 1
+                                          : i % 2 == 1   ? 0.9 - 0.1 * double(i / count)
+                                                         : 0.1 + 0.02 * double(i)));
   dcoefficients.assign(coefficients.size(), T(0));
   states.assign(at(total * shape.heads * shape.hops * shape.value_width), std::numeric_limits<T>::quiet_NaN());
   dstates = states;
@@ -193,8 +195,7 @@ DiffusionReferenceProblem DiffusionCase<S>::reference(int64_t s, int64_t h) cons
   p.v = padded(rows_of(v, row(s), n - first, kv), shape.value_width);
   const int64_t count = 2 * shape.hops + 1, own = shape.own_coefficients ? h * count : 0;
   p.coefficients.assign(coefficients.begin() + own, coefficients.begin() + own + count);
-  if (!shape.valid.empty())
-    p.valid.assign(shape.valid.begin() + key_row(s), shape.valid.begin() + key_row(s) + n);
+  if (!shape.valid.empty()) p.valid.assign(shape.valid.begin() + key_row(s), shape.valid.begin() + key_row(s) + n);
   p.invalid_score = shape.invalid_score;
   p.attention_dropout = params.attention_dropout;
   p.hop_dropout = params.hop_dropout;

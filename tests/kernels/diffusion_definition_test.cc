@@ -97,8 +97,8 @@ TEST(DiffusionDefinition, GoldenValues) {
     heat.push_back(1);
     heat.push_back(theta[k] / sum);
   }
-  expect_golden(heat, {-.3064524668, -.2207500323, -.0043027110, -.0081335650, .1186516649, -.0062244114,
-                       .0957204033, -.0901222705, -.1239320335, -.1411958744, -.3815566957, -.3307634861});
+  expect_golden(heat, {-.3064524668, -.2207500323, -.0043027110, -.0081335650, .1186516649, -.0062244114, .0957204033,
+                       -.0901222705, -.1239320335, -.1411958744, -.3815566957, -.3307634861});
 }
 
 TEST(DiffusionDefinition, GoldenWeights) {
@@ -179,8 +179,7 @@ TEST(DiffusionDefinition, ReachIsTheDistanceInThePattern) {
   const patterns::Pattern band = pattern_of("window_band", 60, {{"k", 2}});
   const std::vector<double> m = matrix(band, ppr(4, 0.1));
   for (int64_t i = 0; i < 60; ++i)
-    for (int64_t j = 0; j < 60; ++j)
-      EXPECT_EQ(m[at(i * 60 + j)] != 0, std::abs(i - j) <= 2 * 4) << i << " " << j;
+    for (int64_t j = 0; j < 60; ++j) EXPECT_EQ(m[at(i * 60 + j)] != 0, std::abs(i - j) <= 2 * 4) << i << " " << j;
   const std::vector<double> global =
       matrix(pattern_of("window_band+global", 60, {{"k", 1}, {"g", 1}, {"global_choice", "first"}}), ppr(2, 0.1));
   for (const double weight : global) EXPECT_GT(weight, 0);

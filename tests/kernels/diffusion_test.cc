@@ -31,7 +31,11 @@ DiffusionShape shape_of(const patterns::Pattern& pattern) {
 /// A pattern with every piece but blocks, and lanes of dense rows inside tiles.
 patterns::Pattern mixed(int64_t n, bool causal = false) {
   return pattern_of("window_overlap+global+random", n,
-                    {{"w", 16}, {"g", 5}, {"r", 6}, {"global_choice", "list"}, {"global_tokens", "0,7,17,18,50"},
+                    {{"w", 16},
+                     {"g", 5},
+                     {"r", 6},
+                     {"global_choice", "list"},
+                     {"global_tokens", "0,7,17,18,50"},
                      {"causal", causal}});
 }
 
@@ -171,7 +175,8 @@ TYPED_TEST(Diffusion, PastOfAStream) {
   expect_every_mode<TypeParam>(shape);
 }
 
-// Several strips, and lists longer than a block of the second-level cache holds. Few columns, so that the reference ends.
+// Several strips, and lists longer than a block of the second-level cache holds. Few columns, so that the reference
+// ends.
 TYPED_TEST(Diffusion, LongerThanAStripAndABlockInParallel) {
   DiffusionShape shape = shape_of(pattern_of("window_overlap+global+random", 4500, {{"w", 64}, {"g", 3}, {"r", 9}}));
   shape.width = shape.value_width = 2;
@@ -213,8 +218,7 @@ TYPED_TEST(Diffusion, RefusesWhatCannotBe) {
   refused([](P& p) { p.hops = -1; }, "diffusion: hops must not be negative, got -1");
   refused([](P& p) { p.rows.rows = 5; }, "diffusion: the pattern of sequence 0 must have its 5 tokens, got 4");
   refused([](P& p) { p.first_row = 5; }, "diffusion: first_row must be at most the 4 tokens of sequence 0, got 5");
-  refused([](P& p) { p.attention_dropout.probability = 1; },
-          "diffusion: attention_dropout must be in [0, 1), got 1");
+  refused([](P& p) { p.attention_dropout.probability = 1; }, "diffusion: attention_dropout must be in [0, 1), got 1");
   refused([](P& p) { p.hop_dropout.probability = -0.5; }, "diffusion: hop_dropout must be in [0, 1), got -0.5");
 }
 

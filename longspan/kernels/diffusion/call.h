@@ -25,9 +25,9 @@ void check_diffusion(const DiffusionParams<S>& p) {
   LONGSPAN_CHECK(p.first_row == 0 || p.rows.starts == nullptr, "diffusion: first_row must be 0 under packing, got ",
                  p.first_row);
   for (const Dropout* dropout : {&p.attention_dropout, &p.hop_dropout})
-    LONGSPAN_CHECK(dropout->probability >= 0 && dropout->probability < 1, "diffusion: ",
-                   dropout == &p.hop_dropout ? "hop_dropout" : "attention_dropout", " must be in [0, 1), got ",
-                   dropout->probability);
+    LONGSPAN_CHECK(dropout->probability >= 0 && dropout->probability < 1,
+                   "diffusion: ", dropout == &p.hop_dropout ? "hop_dropout" : "attention_dropout",
+                   " must be in [0, 1), got ", dropout->probability);
   for (int64_t s = 0; s < p.sequences; ++s) {
     const int64_t n = p.patterns[p.pattern_of != nullptr ? p.pattern_of[s] : 0].pattern.n;
     LONGSPAN_CHECK(n == p.rows.size(s), "diffusion: the pattern of sequence ", s, " must have its ", p.rows.size(s),
@@ -45,8 +45,8 @@ struct Strip {
 /// A pattern of the call.
 struct PlannedPattern {
   TileLayout layout;
-  std::vector<Strip> strips;   ///< one where the weights are stored
-  int64_t strip_weights = 0;   ///< of the largest
+  std::vector<Strip> strips;  ///< one where the weights are stored
+  int64_t strip_weights = 0;  ///< of the largest
 };
 
 /// Sequences and heads of a call.
@@ -111,8 +111,7 @@ class Plan {
              layout.offset(strip.last + 1) - layout.offset(tile) <= kStripWeights)
         ++strip.last;
       planned.strips.push_back(strip);
-      planned.strip_weights =
-          std::max(planned.strip_weights, layout.offset(strip.last) - layout.offset(strip.first));
+      planned.strip_weights = std::max(planned.strip_weights, layout.offset(strip.last) - layout.offset(strip.first));
       tile = strip.last;
     }
     patterns_.push_back(std::move(planned));

@@ -30,8 +30,8 @@ class ForwardHead {
   using T = Computed<S>;
 
  public:
-  ForwardHead(const DiffusionForward<S>& params, const Plan<S>& plan, const Head<S>& head,
-              ForwardScratch<T>& scratch, std::vector<TileScratch<T>>& tiles)
+  ForwardHead(const DiffusionForward<S>& params, const Plan<S>& plan, const Head<S>& head, ForwardScratch<T>& scratch,
+              std::vector<TileScratch<T>>& tiles)
       : params_(params),
         head_(head),
         scratch_(scratch),
@@ -114,8 +114,7 @@ void forward(const DiffusionForward<S>& params, const Parallel& parallel) {
     head.find_tokens(scratch.there);
     head.pack(head.of_head(params.k, group), params.width, 0, scratch.keys);
     head.pack(head.of_head(params.v, group), params.value_width, params.first_row, scratch.values);
-    for (int64_t i = 0; i < plan.group(); ++i, ++head.head)
-      ForwardHead<S>(params, plan, head, scratch, tiles).run();
+    for (int64_t i = 0; i < plan.group(); ++i, ++head.head) ForwardHead<S>(params, plan, head, scratch, tiles).run();
   });
 }
 

@@ -6,8 +6,8 @@
 //     lam_k = carry_k drop_k(A)^T mu_k;   dcarry_k = <drop_k(A)^T mu_k, Z_k>;   dsource_k = <mu_k, V>
 //     dV += start lam_0;   dstart = <lam_0, V>;   dS = A (dA - rowsum(A dA));   dq = scale dS K;   dk = scale dS^T q
 //
-// Where the weights are stored, dA grows hop by hop. Where they are not, mu of every hop is kept, and dA is formed strip
-// by strip at the end.
+// Where the weights are stored, dA grows hop by hop. Where they are not, mu of every hop is kept, and dA is formed
+// strip by strip at the end.
 //
 // Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
 #if defined(LONGSPAN_KERNELS_DIFFUSION_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -37,8 +37,8 @@ class BackwardHead {
   using T = Computed<S>;
 
  public:
-  /// dcoefficients: [2 hops + 1] of this head. The panels of keys and values, and of the sums of their gradients, are in
-  /// `scratch`; `first`: the sums begin with this head.
+  /// dcoefficients: [2 hops + 1] of this head. The panels of keys and values, and of the sums of their gradients, are
+  /// in `scratch`; `first`: the sums begin with this head.
   BackwardHead(const DiffusionBackward<S>& params, const Plan<S>& plan, const Head<S>& head, bool first,
                BackwardScratch<T>& scratch, std::vector<TileScratch<T>>& tiles, double* dcoefficients)
       : params_(params),
@@ -54,9 +54,8 @@ class BackwardHead {
                       (params.backward == DiffusionBackwardStates::store_all || params.first_row > 0)),
         all_states_(!stored_ || (!given_states_ && params.backward == DiffusionBackwardStates::recompute_slices)) {
     const int64_t size = head.planned.strip_weights;
-    given_weights_ = stored_ && params.weights != nullptr
-                         ? params.weights + plan.weights_begin(head.sequence, head.head)
-                         : nullptr;
+    given_weights_ =
+        stored_ && params.weights != nullptr ? params.weights + plan.weights_begin(head.sequence, head.head) : nullptr;
     if (given_weights_ == nullptr) weights_ = scratch.weights.reserve(size);
     if (params.hops > 0) dots_ = scratch.dots.reserve(size);
     if (params.attention_dropout.active() && params.hops > 0) dropped_ = scratch.dropped.reserve(size);
@@ -84,9 +83,7 @@ class BackwardHead {
 
  private:
   /// lam of the state before hop `hop`, which becomes mu of the hop before. Of stored weights two stand at a time.
-  Panel<T>& gradient(int64_t hop) {
-    return scratch_.gradients[static_cast<std::size_t>(stored_ ? hop % 2 : hop)];
-  }
+  Panel<T>& gradient(int64_t hop) { return scratch_.gradients[static_cast<std::size_t>(stored_ ? hop % 2 : hop)]; }
 
   const T* form(Strip strip) {
     T* const weights = weights_ - layout_.offset(strip.first);
@@ -121,14 +118,11 @@ class BackwardHead {
   }
 
   /// The state before hop `hop` of the call's memory, or nullptr.
-  const T* given_state(int64_t hop) const {
-    return given_states_ ? params_.states + head_.state_begin(hop) : nullptr;
-  }
+  const T* given_state(int64_t hop) const { return given_states_ ? params_.states + head_.state_begin(hop) : nullptr; }
   void next_state(int64_t hop, const Panel<T>& z, Panel<T>& next) {
     advance(
         head_, hop - 1, [&](Strip strip) { return weights_of(strip, hop - 1); }, scratch_.values,
-        static_cast<const T*>(nullptr), z, next,
-        [](int64_t, int64_t) {});
+        static_cast<const T*>(nullptr), z, next, [](int64_t, int64_t) {});
   }
   /// scratch_.states[hop], for all hops in turn.
   void form_state(int64_t hop) {

@@ -69,9 +69,7 @@ struct Head {
   bool is_there(int64_t row) const { return there == nullptr || there[row] != 0; }
   Validity<T> validity() const { return {there, static_cast<T>(params.invalid_score * panel::kLog2E)}; }
   T score_scale() const { return static_cast<T>(params.scale * panel::kLog2E); }
-  T coefficient(int64_t index) const {
-    return params.coefficients[head * params.coefficient_head_stride + index];
-  }
+  T coefficient(int64_t index) const { return params.coefficients[head * params.coefficient_head_stride + index]; }
   T start() const { return coefficient(0); }
   T carry(int64_t hop) const { return coefficient(2 * hop + 1); }
   T source(int64_t hop) const { return coefficient(2 * hop + 2); }

@@ -17,8 +17,8 @@ namespace longspan::kernels::diffusion::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace panel = simd::HWY_NAMESPACE;
 
-/// x[row] = a x[row] + b y[row]; returns whether the row is finite then. A zero comes out as +0: a hole may have left -0
-/// where no hole leaves +0, and bits must not tell.
+/// x[row] = a x[row] + b y[row]; returns whether the row is finite then. A zero comes out as +0: a hole may have left
+/// -0 where no hole leaves +0, and bits must not tell.
 template <class T>
 HWY_INLINE bool combine_row(const Panel<T>& x, T a, const Panel<T>& y, T b, int64_t row) {
   const panel::TileTag<T> d;

@@ -19,9 +19,8 @@ constexpr int64_t kLongestRun = 1 << 20;
 
 TileLayout::TileLayout(const PatternView& pattern, int64_t first_row)
     : pattern_(pattern), first_row_(first_row), first_tile_row_(round_down(first_row)) {
-  dense_rows_before_ =
-      std::lower_bound(pattern.dense_rows, pattern.dense_rows + pattern.dense_row_count, first_row) -
-      pattern.dense_rows;
+  dense_rows_before_ = std::lower_bound(pattern.dense_rows, pattern.dense_rows + pattern.dense_row_count, first_row) -
+                       pattern.dense_rows;
   column_row_ = round_up(pattern.n);
   dense_row_ = column_row_ + round_up(pattern.dense_column_count);
   dense_tiles_ = round_up(dense_rows()) / kLanes;
@@ -95,9 +94,8 @@ void TileLayout::add_runs(int64_t tile) {
     return [this, tile, of](int64_t lane) -> int64_t { return alive(tile, lane) ? of[row(tile) + lane] : 0; };
   };
   if (is_dense(tile)) {
-    add_run(0, zero, [&](int64_t lane) {
-      return alive(tile, lane) ? pattern_.dense_row_end(token(row(tile) + lane)) : 0;
-    });
+    add_run(0, zero,
+            [&](int64_t lane) { return alive(tile, lane) ? pattern_.dense_row_end(token(row(tile) + lane)) : 0; });
     return;
   }
   add_run(0, lane_of(pattern_.band_begin), lane_of(pattern_.band_end));

@@ -91,7 +91,9 @@ class TileLayout {
 
   /// After transpose(): blocks of the keys in the panel rows [16 j, 16 (j + 1)), by tile.
   int64_t key_tiles() const { return dense_row_ / kLanes; }
-  const BlockOfKeys* blocks_begin(int64_t j) const { return blocks_.data() + block_begin_[static_cast<std::size_t>(j)]; }
+  const BlockOfKeys* blocks_begin(int64_t j) const {
+    return blocks_.data() + block_begin_[static_cast<std::size_t>(j)];
+  }
   const BlockOfKeys* blocks_end(int64_t j) const {
     return blocks_.data() + block_begin_[static_cast<std::size_t>(j + 1)];
   }

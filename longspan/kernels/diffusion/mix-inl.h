@@ -28,8 +28,8 @@ struct Weights {
   const T* by_key = nullptr;
 };
 
-/// Rows of `out` that the tiles of a strip stand in = weights x; finish(tile, worker) after each. The rows of dense rows
-/// are those of their copies.
+/// Rows of `out` that the tiles of a strip stand in = weights x; finish(tile, worker) after each. The rows of dense
+/// rows are those of their copies.
 template <class S, class T, class Finish>
 void mix(const Head<S>& head, const Weights<T>& weights, const Panel<T>& x, const Panel<T>& out, const Finish& finish) {
   const TileLayout& layout = head.layout;

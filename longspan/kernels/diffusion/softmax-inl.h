@@ -61,8 +61,8 @@ HWY_NOINLINE void softmax_tile(const TileLayout& layout, int64_t tile, T* weight
     });
     maxima[lane] = std::max(maxima[lane], hn::GetLane(hn::MaxOfLanes(d, maximum)));
   });
-  // A lane without a finite score keeps weights of zero, e^(-infinity - 0). NaN may hide in a maximum or have been passed
-  // over: the sum keeps it.
+  // A lane without a finite score keeps weights of zero, e^(-infinity - 0). NaN may hide in a maximum or have been
+  // passed over: the sum keeps it.
   for (int64_t lane = 0; lane < kLanes; ++lane)
     if (maxima[lane] == -kInfinity || maxima[lane] != maxima[lane]) maxima[lane] = 0;
 
@@ -122,9 +122,8 @@ HWY_NOINLINE void softmax_gradient_tile(const TileLayout& layout, int64_t tile, 
   HWY_ALIGN T sums[kLanes];
   const int64_t begin = layout.offset(tile), end = layout.runs_end(tile);
   // Holes have weight zero, and dots that may be anything.
-  const auto product = [&](V weight, V dot) HWY_ATTR {
-    return hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), hn::Mul(weight, dot));
-  };
+  const auto product = [&](V weight, V dot)
+                           HWY_ATTR { return hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), hn::Mul(weight, dot)); };
   for (int64_t lane = 0; lane < kLanes; lane += N) {
     V sum = hn::Zero(d);
     for (int64_t x = begin + lane; x < end; x += kLanes)

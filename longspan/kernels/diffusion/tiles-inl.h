@@ -1,5 +1,5 @@
-// Products of one tile of 16 queries with the runs that it sees: scores, weighted sums, and the dot products and sums of
-// the backward pass.
+// Products of one tile of 16 queries with the runs that it sees: scores, weighted sums, and the dot products and sums
+// of the backward pass.
 //
 // Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
 #if defined(LONGSPAN_KERNELS_DIFFUSION_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -59,9 +59,8 @@ HWY_INLINE void score_tile(const TileLayout& layout, int64_t tile, const T* quer
     for (int64_t at = 0; at < run.count; at += kRows) {
       const T* rows = keys.row(run.first + at);
       if (validity.rows == nullptr && at >= run.whole_begin && at + kRows <= run.whole_end) {
-        panel::dot_block(rows, keys.stride(), keys.width(), queries, [&](int r, int v, V sum) HWY_ATTR {
-          store(run, at + r, v, hn::Mul(sum, scales), false);
-        });
+        panel::dot_block(rows, keys.stride(), keys.width(), queries,
+                         [&](int r, int v, V sum) HWY_ATTR { store(run, at + r, v, hn::Mul(sum, scales), false); });
         continue;
       }
       panel::dot_block(rows, keys.stride(), keys.width(), queries, [&](int r, int v, V sum) HWY_ATTR {

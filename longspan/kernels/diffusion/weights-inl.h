@@ -153,11 +153,11 @@ HWY_INLINE void dropout_factors(const Head<S>& head, const HeadDropout& dropout,
   for (int64_t lane = 0; lane < kLanes; ++lane)
     for (int64_t key = 0; key < kLanes; ++key) {
       const int64_t i = layout.token(row + lane), j = layout.token(key_row + key);
-      factors[key * kLanes + lane] =
-          i >= 0 && j >= 0 && dropout.keeps(dropout.row, dropout.head, dropout.start + head.position(i),
-                                            dropout.start + head.position(j))
-              ? kept
-              : T(0);
+      factors[key * kLanes + lane] = i >= 0 && j >= 0 &&
+                                             dropout.keeps(dropout.row, dropout.head, dropout.start + head.position(i),
+                                                           dropout.start + head.position(j))
+                                         ? kept
+                                         : T(0);
     }
 }
 
