@@ -18,11 +18,11 @@
 #include <cstdint>
 
 #include "longspan/base/bfloat16.h"
+#include "longspan/base/diffusion_seeds.h"
 #include "longspan/base/dropout.h"
 #include "longspan/base/parallel.h"
 #include "longspan/base/pattern_view.h"
 #include "longspan/base/views.h"
-#include "longspan/kernels/diffusion/seeds.h"
 
 namespace longspan::kernels {
 
@@ -73,7 +73,7 @@ struct DiffusionParams {
   /// tokens that are not there is not looked at, their values count as zero, and so do their gradients.
   const bool* valid = nullptr;
   double invalid_score = 0;
-  /// Of A, by query and key; of the state after hop k, by query and feature. Seeds: seeds.h.
+  /// Of A, by query and key; of the state after hop k, by query and feature. Seeds: base/diffusion_seeds.h.
   Dropout attention_dropout, hop_dropout;
   bool dropout_per_hop = false;  ///< of A: a mask for each hop instead of one for all
   /// [sequences][2]: the row and the position of the first token that dropout counts each sequence from; nullptr: its
