@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "longspan/base/rng.h"
 #include "longspan/nn/packing.h"
@@ -60,6 +61,20 @@ at::Tensor answer_losses(models::EncoderModel& model, const Batch& batch, const 
   return out.empty() ? at::zeros({0}, scores.options()) : at::stack(out);
 }
 
+/// The first token of every sequence, and what stands before its context.
+at::Tensor global_tokens(const ExampleSet& set, std::span<const int64_t> examples,
+                         const std::vector<int64_t>& lengths) {
+  const int64_t rows = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  at::Tensor out = at::zeros({1, rows}, at::kBool);
+  int64_t first_row = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const Example& example = set.examples[static_cast<std::size_t>(examples[i])];
+    out.narrow(1, first_row, std::max<int64_t>(example.context.begin, 1)).fill_(true);
+    first_row += lengths[i];
+  }
+  return out;
+}
+
 }  // namespace
 
 Batch make_batch(const ExampleSet& set, std::span<const int64_t> examples, const models::HeadConfig& head,
@@ -98,6 +113,8 @@ Batch make_batch(const ExampleSet& set, std::span<const int64_t> examples, const
     }
     tokens.insert(tokens.end(), example.tokens.begin(), example.tokens.end());
   }
+  if (head.global_tokens == models::GlobalTokens::task)
+    batch.pack.global_tokens = global_tokens(set, examples, lengths);
   batch.pack.tokens = nn::index_tensor(tokens).unsqueeze(0);
   batch.pack.cu_seqlens = nn::cu_from_lengths(lengths);
   if (set.kind == HeadKind::masked_language) batch.places = nn::index_tensor(places);

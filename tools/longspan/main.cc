@@ -106,7 +106,7 @@ int run(int argc, char** argv) {
 }  // namespace longspan::tool
 
 int main(int argc, char** argv) {
-  longspan::tool::use_huge_pages();
+  longspan::tool::use_caching_allocator();
   int status = longspan::tool::exit_failed;
   const int guarded = longspan::tool::run_guarded([&] { status = longspan::tool::run(argc, argv); });
   return guarded == longspan::tool::exit_done ? status : guarded;

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "longspan/ops/caching_allocator.h"
+
 namespace longspan::tool {
 
 namespace {
@@ -28,7 +30,9 @@ bool reset_peak() {
 }  // namespace
 
 std::optional<int64_t> peak_memory(const std::function<void()>& call) {
-  malloc_trim(0);  // what is free already would be taken again unseen
+  // What is free already would be taken again unseen.
+  ops::release_cached_memory();
+  malloc_trim(0);
   const bool known = reset_peak();
   const auto before = status_bytes("VmRSS");
   call();

@@ -22,6 +22,7 @@
 #include "longspan/base/parallel.h"
 #include "longspan/base/pattern_view.h"
 #include "longspan/base/views.h"
+#include "longspan/kernels/diffusion/seeds.h"
 
 namespace longspan::kernels {
 
@@ -68,10 +69,11 @@ struct DiffusionParams {
   const T* coefficients = nullptr;
   int64_t coefficient_head_stride = 0;  ///< 0 when the heads share them
   /// Tokens that are there: [sequences][rows], or [rows of the pack]; nullptr: all. A pair with another end has the
-  /// score invalid_score instead of its own: -infinity takes it out of the pattern.
+  /// score invalid_score instead of its own. -infinity takes it out of the pattern; then what stands in the rows of
+  /// tokens that are not there is not looked at, their values count as zero, and so do their gradients.
   const bool* valid = nullptr;
   double invalid_score = 0;
-  /// Of A, by query and key; of the state after hop k, by query and feature. Seeds by diffusion_seed().
+  /// Of A, by query and key; of the state after hop k, by query and feature. Seeds: seeds.h.
   Dropout attention_dropout, hop_dropout;
   bool dropout_per_hop = false;  ///< of A: a mask for each hop instead of one for all
   /// [sequences][2]: the row and the position of the first token that dropout counts each sequence from; nullptr: its
@@ -90,7 +92,7 @@ struct DiffusionForward : DiffusionParams<S> {
   RowsView<S> out;
   RowsView<T> lse;  ///< row_stride is used, width 1
   /// For a backward pass that does not form them again: [head][diffusion_weight_count] of the first sequence, of the
-  /// second, ... ; nullptr: unwanted.
+  /// second, ... ; nullptr: unwanted. Aligned to kAlignment.
   T* weights = nullptr;
   /// [sequences][H][hops][rows][Dv] (packed: [H][hops][rows of the pack][Dv]): Z_0 .. Z_{hops-1}. Those of the past are
   /// read, the others written; nullptr without a past where unwanted.
@@ -113,10 +115,6 @@ struct DiffusionBackward : DiffusionParams<S> {
   const T* dstates_out = nullptr;
   T* dstates = nullptr;
 };
-
-/// Seeds of the masks: of A in hop `hop` (with one mask for all: hop 0), and of the state after that hop.
-uint64_t diffusion_attention_seed(uint64_t seed, int64_t hop);
-uint64_t diffusion_hop_seed(uint64_t seed, int64_t hop);
 
 /// Sizes and options that break a rule above: InputError, one line that names it with its value.
 void diffusion_forward(const DiffusionForward<float>& params, const Parallel& parallel);

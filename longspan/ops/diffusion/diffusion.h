@@ -34,7 +34,8 @@ struct DiffusionOptions {
   std::optional<at::Tensor> valid = std::nullopt;
   /// What becomes of a pair with an invalid end: "remove" (it leaves the pattern), "reference" (its score is -10000).
   std::string_view padding = "remove";
-  /// Probability with which a weight becomes zero, in [0, 1); the others are multiplied by 1 / (1 - p), not renormalised.
+  /// Probability with which a weight becomes zero, in [0, 1); the others are multiplied by 1 / (1 - p), not
+  /// renormalised.
   double attention_dropout = 0;
   /// "once": the same mask in every hop; "per_hop": one for each.
   std::string_view dropout_mode = "once";
