@@ -70,8 +70,9 @@ QuestionRecord question_record(const Json& object, const RecordOptions& options,
   QuestionRecord record;
   record.question = text_of(object, options.question_field, place);
   record.context = text_of(object, options.context_field, place);
-  record.answers =
-      answer_spans(field_of(object, options.answers_field, place), options.answers_field, record.context, place);
+  if (options.read_answers)
+    record.answers =
+        answer_spans(field_of(object, options.answers_field, place), options.answers_field, record.context, place);
   record.place = std::move(place);
   return record;
 }

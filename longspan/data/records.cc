@@ -225,7 +225,8 @@ void read_question_records(const RecordOptions& options, Progress& progress,
     on_record(internal::question_record(object, options, std::move(place)));
   };
   const OnRow on_row = [&](Json row, RecordPlace place) {
-    if (row.contains(options.answers_field) || row.contains("start") || row.contains("answer_start"))
+    if (options.read_answers &&
+        (row.contains(options.answers_field) || row.contains("start") || row.contains("answer_start")))
       row[options.answers_field] = answer_of(row, options.answers_field, place);
     on_object(row, std::move(place));
   };

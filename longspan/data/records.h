@@ -61,6 +61,8 @@ struct RecordOptions {
   /// Names of the fields (JSON Lines) or columns (CSV); others are passed over.
   std::string text_field = "text", label_field = "label", labels_field = "labels";
   std::string question_field = "question", context_field = "context", answers_field = "answers";
+  /// Off: the answers of questions are not read, and need not be there.
+  bool read_answers = true;
   /// Of CSV: between columns; 0: a comma, in .tsv files a tab.
   char delimiter = 0;
   /// Of CSV: between the labels of one cell; not empty.

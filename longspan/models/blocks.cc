@@ -40,13 +40,14 @@ at::Tensor cast_once(const at::Tensor& x) {
 }
 
 template <class Config>
-BlockOptions shared_options(const Config& config) {
+BlockOptions shared_options(const Config& config, int64_t layer) {
   BlockOptions options;
   options.attention = config.attention;
   options.attention_options = config.attention_options;
   options.sizes.width = config.width;
   options.sizes.heads = config.heads;
   options.sizes.kv_heads = config.kv_heads;
+  options.sizes.layer = layer;
   if (config.positions == Positions::rotary) options.sizes.rotary_base = config.rotary_base;
   options.feed_forward = config.feed_forward;
   options.layers = config.layers;
@@ -80,16 +81,16 @@ at::Tensor FeedForward::forward(const at::Tensor& x) {
   return down_(at::silu(gate_(x)) * up_(x));
 }
 
-BlockOptions block_options(const ModelConfig& config) {
-  BlockOptions options = shared_options(config);
+BlockOptions block_options(const ModelConfig& config, int64_t layer) {
+  BlockOptions options = shared_options(config, layer);
   options.pattern = nn::Pattern::causal_self;
   options.shape = config.shape;
   options.sizes.bias = config.shape == Shape::gpt2;
   return options;
 }
 
-BlockOptions block_options(const EncoderConfig& config) {
-  BlockOptions options = shared_options(config);
+BlockOptions block_options(const EncoderConfig& config, int64_t layer) {
+  BlockOptions options = shared_options(config, layer);
   options.pattern = nn::Pattern::noncausal_self;
   options.norm = config.norm;
   return options;

@@ -25,8 +25,9 @@ struct BlockOptions {
   double dropout = 0;  ///< on the output of both branches, in training mode
 };
 
-BlockOptions block_options(const ModelConfig& config);
-BlockOptions block_options(const EncoderConfig& config);
+/// Of the block with this number.
+BlockOptions block_options(const ModelConfig& config, int64_t layer = 0);
+BlockOptions block_options(const EncoderConfig& config, int64_t layer = 0);
 
 /// LayerNorm (weight and bias) or RMSNorm (weight), eps 1e-5.
 class Norm : public torch::nn::Module {

@@ -42,7 +42,7 @@ Encoder::Encoder(EncoderConfig config) : torch::nn::Module("Encoder"), config_(s
   if (post) embedding_norm_ = register_module("embedding_norm", norm());
   auto blocks = register_module("blocks", torch::nn::ModuleList());
   for (int64_t i = 0; i < config_.layers; ++i) {
-    blocks_.push_back(std::make_shared<Block>(block_options(config_)));
+    blocks_.push_back(std::make_shared<Block>(block_options(config_, i)));
     blocks->push_back(blocks_.back());
   }
   if (!post) norm_ = register_module("norm", norm());
@@ -76,12 +76,10 @@ at::Tensor Encoder::forward(const at::Tensor& tokens, const TokenInputs& inputs)
   if (embedding_norm_) x = embedding_norm_->forward(x);
   if (drops) x = with_dropout(x, config_.dropout, key_of_part(key, kEmbedding));
 
-  nn::AttentionInputs attention_inputs;
-  attention_inputs.valid = inputs.valid;
-  attention_inputs.cu_seqlens = inputs.cu_seqlens;
+  const nn::AttentionInputs given = attention_inputs(inputs);
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    x = recompute_ ? recomputed_forward(blocks_[i], x, attention_inputs, key_of_part(key, i))
-                   : blocks_[i]->forward(x, attention_inputs, key_of_part(key, i));
+    x = recompute_ ? recomputed_forward(blocks_[i], x, given, key_of_part(key, i))
+                   : blocks_[i]->forward(x, given, key_of_part(key, i));
   return norm_ ? norm_->forward(x) : x;
 }
 

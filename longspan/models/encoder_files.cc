@@ -10,13 +10,8 @@ namespace {
 
 constexpr const char* kPositions = "encoder.positions";
 
-/// A head's tensors, those alone that `file` has in their shape: the head of another task is another part.
-void keep_fitting_head(const SafetensorsFile& file, NamedTensors& into) {
-  std::erase_if(into, [&](const auto& item) {
-    return item.first.starts_with("head.") && file.contains(item.first) &&
-           at::IntArrayRef(file.at(item.first).shape) != item.second.sizes();
-  });
-}
+/// Whether two heads say the same: the weights of another one mean something else.
+bool same_head(const HeadConfig& a, const HeadConfig& b) { return a.kind == b.kind && a.labels == b.labels; }
 
 /// The first rows of `table`, where the file has a shorter one of the same width.
 at::Tensor fitting_rows(const SafetensorsFile& file, const at::Tensor& table) {
@@ -97,9 +92,10 @@ LoadedEncoder load_encoder(const std::string& folder) {
 }
 
 InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, EncoderModel& model) {
-  const SafetensorsFile file(folder + "/model.safetensors");
   NamedTensors into = model.weights();
-  keep_fitting_head(file, into);
+  if (!same_head(head_from_json(model_config(folder, {"encoder", "head"})["head"]), model.head_config()))
+    std::erase_if(into, [](const auto& item) { return item.first.starts_with("head."); });
+  const SafetensorsFile file(folder + "/model.safetensors");
   if (const auto positions = into.find(kPositions); positions != into.end())
     positions->second = fitting_rows(file, positions->second);
   InitialWeights out = init_weights(folder, tokenizer, into);

@@ -32,7 +32,7 @@ void check_weights(const SafetensorsFile& file, const EncoderConfig& encoder, co
                    const std::string& prefix = "");
 
 /// Copies what the file of another model of a task has of this one's weights, as init_weights() of a language model
-/// does; the head of another kind, or one with other labels, is left over. A shorter table of learned positions in the
+/// does; a head of another kind, or with other labels, is left over. A shorter table of learned positions in the
 /// folder fills the first rows.
 InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, EncoderModel& model);
 

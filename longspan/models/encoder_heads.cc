@@ -10,6 +10,7 @@
 #include <torch/nn/init.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "longspan/models/chunked_nll.h"
 #include "longspan/models/token_inputs.h"

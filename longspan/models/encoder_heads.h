@@ -35,12 +35,19 @@ enum class Pooling {
   mean,   ///< the mean of its tokens
 };
 
+/// Which tokens see all and are seen by all, in an attention that has such tokens.
+enum class GlobalTokens {
+  attention,  ///< those that it chooses
+  task,       ///< instead the first token of a sequence and those of the question
+};
+
 struct HeadConfig {
   HeadKind kind = HeadKind::masked_language;
   Pooling pooling = Pooling::first;  ///< classification, multi_label
-  int64_t answer_tokens = 64;        ///< question: length of the longest answer
-  bool may_be_empty = false;         ///< question: a context need not have the answer, and then the answer is ""
-  std::vector<std::string> labels;   ///< classification (at least 2), multi_label (at least 1): their names
+  GlobalTokens global_tokens = GlobalTokens::attention;
+  int64_t answer_tokens = 64;       ///< question: length of the longest answer
+  bool may_be_empty = false;        ///< question: a context need not have the answer, and then the answer is ""
+  std::vector<std::string> labels;  ///< classification (at least 2), multi_label (at least 1): their names
 };
 
 /// Every field but `labels`.

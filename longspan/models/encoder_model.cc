@@ -17,6 +17,8 @@ EncoderModel::EncoderModel(EncoderConfig encoder, HeadConfig head)
   validate(head_);
   encoder_ = register_module("encoder", std::make_shared<Encoder>(std::move(encoder)));
   const EncoderConfig& config = encoder_->config();
+  LONGSPAN_CHECK(head_.global_tokens == GlobalTokens::attention || encoder_->attention(0).properties().global_tokens,
+                 "head: global_tokens = task needs an attention that has global tokens, got ", config.attention);
   switch (head_.kind) {
     case HeadKind::masked_language:
       masked_language_ = register_module("head", std::make_shared<MaskedLanguageHead>(config));
@@ -32,7 +34,8 @@ EncoderModel::EncoderModel(EncoderConfig encoder, HeadConfig head)
 }
 
 at::Tensor EncoderModel::hidden(const SequencePack& pack, const std::optional<DropoutKey>& dropout) {
-  return encoder_->forward(pack.tokens, {.cu_seqlens = pack.cu_seqlens, .dropout = dropout});
+  return encoder_->forward(pack.tokens,
+                           {.cu_seqlens = pack.cu_seqlens, .global_tokens = pack.global_tokens, .dropout = dropout});
 }
 
 at::Tensor EncoderModel::masked_nll(const at::Tensor& hidden, const at::Tensor& places, const at::Tensor& targets,

@@ -13,13 +13,14 @@ namespace longspan::models {
 
 /// Sequences of a step or of a prediction, one behind the other.
 struct SequencePack {
-  at::Tensor tokens;      ///< [1, T] int64
-  at::Tensor cu_seqlens;  ///< [S + 1] int64; no sequence is empty
+  at::Tensor tokens;                             ///< [1, T] int64
+  at::Tensor cu_seqlens;                         ///< [S + 1] int64; no sequence is empty
+  std::optional<at::Tensor> global_tokens = {};  ///< [1, T] bool, see GlobalTokens
 };
 
 class EncoderModel : public torch::nn::Module {
  public:
-  /// Throws InputError when either does not validate.
+  /// Throws InputError when either does not validate, and for GlobalTokens::task with an attention that has none.
   EncoderModel(EncoderConfig encoder, HeadConfig head);
 
   Encoder& encoder() { return *encoder_; }

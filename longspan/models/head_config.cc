@@ -41,6 +41,11 @@ const FieldTable<HeadConfig>& head_fields() {
                   "what the model is to tell")
           .choice("pooling", &C::pooling, {{"first", Pooling::first}, {"mean", Pooling::mean}},
                   "classification: what of a sequence is looked at, its first token or the mean of all")
+          .choice(
+              "global_tokens", &C::global_tokens,
+              {{"attention", GlobalTokens::attention}, {"task", GlobalTokens::task}},
+              "tokens that see all, in an attention that has such: those that it chooses, or the first one and those "
+              "of the question")
           .integer("answer_tokens", &C::answer_tokens, {1, 1 << 20}, "question: tokens of the longest answer")
           .boolean("may_be_empty", &C::may_be_empty, "question: a context need not have the answer");
   return table;

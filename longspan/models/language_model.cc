@@ -54,7 +54,7 @@ LanguageModel::LanguageModel(ModelConfig config) : torch::nn::Module("LanguageMo
 
   auto blocks = register_module("blocks", torch::nn::ModuleList());
   for (int64_t i = 0; i < config_.layers; ++i) {
-    blocks_.push_back(std::make_shared<Block>(block_options(config_)));
+    blocks_.push_back(std::make_shared<Block>(block_options(config_, i)));
     blocks->push_back(blocks_.back());
   }
   norm_ = register_module("norm", std::make_shared<Norm>(config_.shape, config_.width));
@@ -73,13 +73,11 @@ at::Tensor LanguageModel::hidden(const at::Tensor& tokens, const TokenInputs& in
   check_tokens(kOwner, tokens, config_.vocabulary);
   check_masks(kOwner, inputs, tokens);
   at::Tensor x = embed(tokens, {}, inputs);
-  nn::AttentionInputs attention_inputs;
-  attention_inputs.valid = inputs.valid;
-  attention_inputs.cu_seqlens = inputs.cu_seqlens;
+  const nn::AttentionInputs given = attention_inputs(inputs);
   const DropoutKey dropout = key_of_pass(inputs.dropout, drops());
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    x = recompute_ ? recomputed_forward(blocks_[i], x, attention_inputs, key_of_part(dropout, i))
-                   : blocks_[i]->forward(x, attention_inputs, key_of_part(dropout, i));
+    x = recompute_ ? recomputed_forward(blocks_[i], x, given, key_of_part(dropout, i))
+                   : blocks_[i]->forward(x, given, key_of_part(dropout, i));
   return norm_->forward(x);
 }
 
@@ -114,7 +112,7 @@ at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, co
                  " layers, the model ", blocks_.size());
   LONGSPAN_CHECK(state.batch() == tokens.size(0), "language model: the state has ", state.batch(),
                  " streams, the tokens ", tokens.size(0));
-  if (valid) check_valid(kOwner, *valid, tokens);
+  if (valid) check_mask(kOwner, "valid", *valid, tokens);
   at::Tensor x = embed(tokens, state.positions, {.valid = valid});
   const DropoutKey key = key_of_pass(dropout, drops());
   for (std::size_t i = 0; i < blocks_.size(); ++i)

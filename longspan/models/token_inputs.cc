@@ -43,15 +43,16 @@ void check_tokens(const std::string& owner, const at::Tensor& tokens, int64_t vo
                  low < 0 ? low : high);
 }
 
-void check_valid(const std::string& owner, const at::Tensor& valid, const at::Tensor& tokens) {
-  LONGSPAN_CHECK(valid.defined() && valid.scalar_type() == at::kBool && valid.sizes() == tokens.sizes(), owner,
-                 ": valid must be bool ", tokens.sizes(), ", got ",
-                 valid.defined() ? str_cat(valid.scalar_type(), " ", valid.sizes()) : "an undefined tensor");
+void check_mask(const std::string& owner, const char* name, const at::Tensor& mask, const at::Tensor& tokens) {
+  LONGSPAN_CHECK(mask.defined() && mask.scalar_type() == at::kBool && mask.sizes() == tokens.sizes(), owner, ": ", name,
+                 " must be bool ", tokens.sizes(), ", got ",
+                 mask.defined() ? str_cat(mask.scalar_type(), " ", mask.sizes()) : "an undefined tensor");
 }
 
 void check_masks(const std::string& owner, const TokenInputs& inputs, const at::Tensor& tokens) {
   LONGSPAN_CHECK(!inputs.valid || !inputs.cu_seqlens, owner, ": valid and cu_seqlens cannot both be given");
-  if (inputs.valid) check_valid(owner, *inputs.valid, tokens);
+  if (inputs.valid) check_mask(owner, "valid", *inputs.valid, tokens);
+  if (inputs.global_tokens) check_mask(owner, "global_tokens", *inputs.global_tokens, tokens);
   if (inputs.cu_seqlens) check_cu_seqlens(owner, *inputs.cu_seqlens, tokens);
 }
 
@@ -69,6 +70,14 @@ at::Tensor embed(const std::string& owner, const EmbeddingTables& tables, const 
     return x + at::embedding(tables.positions, tables.offset == 0 ? positions : positions + tables.offset);
   }
   return x;
+}
+
+nn::AttentionInputs attention_inputs(const TokenInputs& inputs) {
+  nn::AttentionInputs out;
+  out.valid = inputs.valid;
+  out.cu_seqlens = inputs.cu_seqlens;
+  out.global_tokens = inputs.global_tokens;
+  return out;
 }
 
 DropoutKey key_of_pass(const std::optional<DropoutKey>& given, bool drops) {

@@ -44,7 +44,8 @@ void check_empty_rows(Probe& probe, Verdict& verdict, const at::Tensor& x, const
   inputs.valid = ragged;
   const auto y = module.forward(spread(x.masked_select(ragged.unsqueeze(-1)).view({1, -1, x.size(2)}), ragged), inputs);
   verdict.zero("a row of padding alone", y[0]);
-  verdict.close("beside a row of padding alone", y.narrow(0, 1, y.size(0) - 1), expected.narrow(0, 1, y.size(0) - 1), module);
+  verdict.close("beside a row of padding alone", y.narrow(0, 1, y.size(0) - 1), expected.narrow(0, 1, y.size(0) - 1),
+                module);
 
   inputs = bare;
   const auto none = module.forward(x.narrow(1, 0, 0), inputs);
@@ -120,7 +121,8 @@ void check_padding(Probe& probe, Verdict& verdict) {
       const auto padded = spread(x, mask);
       const int64_t cut = padded.size(1) / 3;
       const auto head = module.extend(state, padded.narrow(1, 0, cut), mask.narrow(1, 0, cut));
-      const auto tail = module.extend(state, padded.narrow(1, cut, padded.size(1) - cut), mask.narrow(1, cut, mask.size(1) - cut));
+      const auto tail =
+          module.extend(state, padded.narrow(1, cut, padded.size(1) - cut), mask.narrow(1, cut, mask.size(1) - cut));
       const auto y = at::cat({head, tail}, 1);
       verdict.zero(name + " in a stream, output at invalid places", y.masked_select(mask.unsqueeze(-1).logical_not()));
       verdict.close(name + " in a stream", real_rows(y, mask), expected.y, module);
