@@ -11,19 +11,22 @@ PatternCache::PatternCache(PatternOptions options, int64_t most_bytes)
 }
 
 Pattern PatternCache::get(int64_t n, const PatternInputs& inputs, const Parallel& parallel) {
-  {
-    std::lock_guard lock(mutex_);
+  const auto known = [&] {
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
       return entry.n == n && entry.layer == inputs.layer && entry.seed == inputs.seed &&
              entry.global_tokens == inputs.global_tokens;
     });
-    if (found != entries_.end()) {
-      entries_.splice(entries_.begin(), entries_, found);
-      return found->pattern;
-    }
+    if (found == entries_.end()) return false;
+    entries_.splice(entries_.begin(), entries_, found);
+    return true;
+  };
+  {
+    std::lock_guard lock(mutex_);
+    if (known()) return entries_.front().pattern;
   }
   Pattern pattern = build_pattern(options_, n, inputs, parallel);
   std::lock_guard lock(mutex_);
+  if (known()) return entries_.front().pattern;  // another thread was faster
   entries_.push_front({n, inputs.layer, inputs.seed, inputs.global_tokens, pattern});
   // Transposes are made after a pattern was put here, so sizes are asked for anew. The newest always stays.
   int64_t bytes = 0;

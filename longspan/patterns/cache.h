@@ -11,7 +11,8 @@
 namespace longspan::patterns {
 
 /// Keeps the patterns used last, up to a number of bytes. Of one set of options: the key is (length, layer, seed,
-/// global tokens). Thread-safe; two threads that miss the same pattern may both make it.
+/// global tokens). Thread-safe; of two threads that miss the same pattern both may make it, and one's is
+/// kept.
 class PatternCache {
  public:
   /// Throws InputError for options that check() refuses.

@@ -171,6 +171,28 @@ TEST(Cache, KeepsWhatWasUsedLast) {
   EXPECT_EQ(tiny.get(500, {}).view().rest.keys, kept.view().rest.keys);
 }
 
+/// While a pattern is made, another thread asks for the same one, and is faster.
+class Overtaken final : public Parallel {
+ public:
+  explicit Overtaken(std::function<void()> other) : other_(std::move(other)) {}
+  int workers() const override { return 1; }
+  void run(int64_t count, const std::function<void(int64_t, int)>& task) const override {
+    other_();
+    SerialParallel().run(count, task);
+  }
+
+ private:
+  std::function<void()> other_;
+};
+
+TEST(Cache, APatternThatTwoThreadsMadeIsKeptOnce) {
+  const PatternOptions options = pattern_options("window_band+random");
+  PatternCache cache(options);
+  const Pattern made = cache.get(500, {}, Overtaken([&] { cache.get(500, {}); }));
+  EXPECT_EQ(cache.bytes(), made.bytes());
+  EXPECT_EQ(cache.get(500, {}).view().rest.keys, made.view().rest.keys);
+}
+
 TEST(Refused, WhatCannotBe) {
   const auto message = [](const std::string& name, const FieldValues& values, int64_t n,
                           const PatternInputs& inputs = {}) {
