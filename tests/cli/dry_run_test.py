@@ -33,7 +33,7 @@ class MemoryTest(harness.ProgramTest):
                 self.assertLess(abs(row["peak_bytes"] - peak), ALLOWED * peak)
 
     def dry(self, *arguments, **options):
-        row, = self.json_lines("train", "data", "--quiet", "--dry-run", *harness.TINY, *arguments, **options)
+        row, = self.json_lines("train", "data", "--quiet", "--dry-run", *harness.TINY_LAVO, *arguments, **options)
         return row
 
     def test_rows_that_carry_states_need_them_twice(self):
@@ -51,16 +51,16 @@ class MemoryTest(harness.ProgramTest):
         self.assertEqual(shared["processes"], 2)
         self.assertEqual(shared["activation_bytes"], half["activation_bytes"])
         self.assertLess(shared["activation_bytes"], whole["activation_bytes"])
-        self.refuse("train", "data", *SHAPE, "--dry-run", "--batch", "3", environment=two, containing=["batch must be a multiple"])
+        self.refuse("train", "data", *harness.TINY_LAVO, "--dry-run", "--batch", "3", environment=two, containing=["batch must be a multiple"])
 
     def test_refuses_what_the_run_refuses(self):
         self.prepared()
         for flags, reason in [(["--accumulation", "3"], "batch must be a multiple of accumulation"),
-                              (["--set", "train.sequences=carried", "--batch", "20"], "the 20 parts that carried rows read"),
-                              (["--set", "train.sequences=carried", "--set", "model.positions=learned"], "learned positions end at"),
+                              (["--batch", "1000", "--sequences", "carried"], "the 1000 parts that carried rows read"),
+                              (["--sequences", "carried", "--positions", "learned"], "learned positions end at"),
                               (["--set", "train.reset_at_documents=true"], "reset_at_documents has a use with")]:
             with self.subTest(flags=flags):
-                self.refuse("train", "data", *SHAPE, *flags, "--dry-run", containing=[reason])
+                self.refuse("train", "data", *harness.TINY_LAVO, *flags, "--dry-run", containing=[reason])
 
 
 if __name__ == "__main__":
