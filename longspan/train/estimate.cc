@@ -120,15 +120,20 @@ Estimate estimate_run(const models::ModelConfig& config, const TrainData& data, 
   // Time. Everything but the optimizer goes with the tokens; an attention whose pairs grow faster than that pays for
   // the difference.
   out.flops = flops_of(config, options.batch, options.length, *attention);
-  const Measurements::StepTimes times = measure.times(batch, length);
+  // On as many tokens as the run has at once, where they are few: what a step costs whatever its size counts there.
+  constexpr int64_t kTimedTokens = 8192;
+  const int64_t timed_length = std::min({options.length, kTimedTokens, train.size() - 1});
+  const int64_t timed_batch = std::clamp<int64_t>(kTimedTokens / timed_length, 1, parts_tokens / options.length);
+  const Measurements::StepTimes times = measure.times(timed_batch, timed_length);
   const double optimizer = measure.optimizer_rate();
   const auto for_token = [&](double seconds, double parameters) {
-    return std::max(0.0, seconds - optimizer * parameters) / tokens;
+    return std::max(0.0, seconds - optimizer * parameters) / as_double(timed_batch * timed_length);
   };
   double in_step = own_tokens * (for_token(times.one, as_double(one.parameters)) +
                                  (layers - 1) * for_token(times.layer, layer_parameters));
-  const double more_pairs = flops_of(config, own.count, options.length, *attention).attention -
-                            flops_of(config, 1, length, *attention).attention * own_tokens / as_double(length);
+  const double more_pairs =
+      flops_of(config, own.count, options.length, *attention).attention -
+      flops_of(config, 1, timed_length, *attention).attention * own_tokens / as_double(timed_length);
   if (more_pairs > 0) in_step += more_pairs * measure.attention_rate(*attention, length);
   out.step_seconds = in_step + optimizer * as_double(out.parameters);
 
