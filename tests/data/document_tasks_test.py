@@ -113,7 +113,7 @@ class Pairs(unittest.TestCase):
         sizes, document_tasks.PAIRS = document_tasks.PAIRS, {"train": 20, "valid": 4, "test": 8}
         self.addCleanup(setattr, document_tasks, "PAIRS", sizes)
         manuals = {split: [" ".join(f"m{i}" for i in range(3000))] for split in document_tasks.SPLITS}
-        self.documents = document_tasks.pair_documents({"x": author("x"), "y": author("y")}, manuals)
+        self.documents = document_tasks.pair_documents("near", {"x": author("x"), "y": author("y")}, manuals)
 
     def test_siblings_have_the_same_words_and_every_answer(self):
         for split, documents in self.documents.items():
@@ -127,12 +127,12 @@ class Pairs(unittest.TestCase):
                     self.assertEqual(words[:2], ["FIRST", "PASSAGE:"])
                     self.assertEqual(words[2][0] + "-" + words[-1][0], document["label"])
 
-    def test_far_apart(self):
+    def test_as_far_apart_as_is_said(self):
         for document in self.documents["test"]:
             words = document["text"].split()
             last = words.index("LAST")
             self.assertEqual(len(words) - last - 2, document_tasks.PASSAGE)
-            self.assertEqual(last - 2 - document_tasks.PASSAGE, document_tasks.BETWEEN)
+            self.assertEqual(last - 2 - document_tasks.PASSAGE, document_tasks.BETWEEN["near"])
 
     def test_splits_share_no_passage(self):
         for split in document_tasks.SPLITS:

@@ -38,6 +38,8 @@ const std::vector<Subcommand>& subcommands() {
        kReport | kThreads | kSeed | kVerbose},
       {"demo", "train and compare three small models on novels; write a report", set_up_demo,
        kReport | kThreads | kSeed | kVerbose},
+      {"demo-documents", "train and compare attentions on long documents; write a report", set_up_demo_documents,
+       kReport | kThreads | kSeed | kVerbose},
   };
   return table;
 }
