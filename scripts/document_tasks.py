@@ -62,20 +62,31 @@ def novel_documents(texts):
     return out
 
 
+def dense(words):
+    """Whether words are tables and code rather than prose: such text has several times as many tokens as prose of as
+    many words. A token is taken to be up to eight letters of English, or any other character."""
+    text = " ".join(words)
+    letters = re.findall(r"[A-Za-z]+", text)
+    tokens = sum(1 + len(run) // 9 for run in letters) + len(re.sub(r"[A-Za-z\s]", "", text))
+    return tokens > 1.8 * len(words)
+
+
 class Passages:
     """Runs of words from a list of documents."""
 
     def __init__(self, documents, size):
-        # Tables of codes make four times as many tokens as prose of as many words.
-        split = (document.split() for document in documents)
-        self.documents = [words for words in split if len(words) >= size and len("".join(words)) < 8 * len(words)]
+        self.documents = [words for words in (document.split() for document in documents) if len(words) >= size]
         self.weights = [len(words) - size + 1 for words in self.documents]
         self.size = size
 
     def pick(self, rng):
-        words = rng.choices(self.documents, weights=self.weights)[0]
-        first = rng.randrange(len(words) - self.size + 1)
-        return words[first : first + self.size]
+        for _ in range(100):
+            words = rng.choices(self.documents, weights=self.weights)[0]
+            first = rng.randrange(len(words) - self.size + 1)
+            passage = words[first : first + self.size]
+            if not dense(passage):
+                return passage
+        raise novels.NovelsError("the documents are tables and code alone")
 
 
 def author_documents(authors):

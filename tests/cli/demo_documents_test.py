@@ -15,8 +15,12 @@ import document_tasks  # noqa: E402
 NAMES = {"diffuser", "single-hop", "longformer", "bigbird", "softmax"}
 
 
+def letters(number):
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
 def author(letter):
-    return {split: [" ".join(f"{letter}{split[:2]}{i}" for i in range(100))] for split in document_tasks.SPLITS}
+    return {split: [" ".join(f"{letter}{split[:2]}{letters(i)}" for i in range(100))] for split in document_tasks.SPLITS}
 
 
 class DemoDocumentsTest(harness.ProgramTest):
@@ -27,7 +31,7 @@ class DemoDocumentsTest(harness.ProgramTest):
             self.addCleanup(setattr, document_tasks, name, getattr(document_tasks, name))
             setattr(document_tasks, name, value)
         authors = {"x": author("x"), "y": author("y")}
-        manuals = {split: [" ".join(f"m{i}" for i in range(300))] for split in document_tasks.SPLITS}
+        manuals = {split: [" ".join("m" + letters(i) for i in range(300))] for split in document_tasks.SPLITS}
         data = pathlib.Path(self.path("data"))
         document_tasks.write(data, "author", document_tasks.author_documents(authors))
         for task in ["near", "pairs"]:

@@ -84,7 +84,14 @@ void demo_documents(const Options& options, const CommonOptions& common) {
   results.command = common.command;
   DocumentRun run{plan, common, *tokenizer, results};
   Examples examples;
-  for (const DocumentTask& task : plan.tasks) examples.emplace(task.name, read_task(run, task));
+  for (const DocumentTask& task : plan.tasks) {
+    const TaskExamples& read = examples.emplace(task.name, read_task(run, task)).first->second;
+    // What is asked of a cut document may be in the part that is lost.
+    for (const tasks::ExampleSet* set : {&read.train, &read.valid, &read.test})
+      LONGSPAN_CHECK(task.kind != DocumentTask::Kind::classification || set->truncated == 0,
+                     "demo-documents: a document of '", task.name, "' has ", set->longest_record, " tokens, more than ",
+                     task.tokens);
+  }
   const FolderLock lock(plan.out);
   for (const DocumentTask& task : plan.tasks) measure_data(run, task, examples.at(task.name));
   for (const int64_t seed : plan.seeds) {
