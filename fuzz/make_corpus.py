@@ -185,7 +185,30 @@ def source_map_seeds():
     yield "huge-long", source_map([1, 255, 255], source_bytes=(1 << 63) - 1, longs=[(1, (1 << 63) - 1), (2, (1 << 63) - 1)])
 
 
-SEEDS = {"safetensors": safetensors_seeds, "state": state_seeds, "config": config_seeds, "tokens": tokens_seeds, "source_map": source_map_seeds}
+def records_seeds():
+    def seed(head, content):
+        return head.encode() + CUT + content
+
+    yield "label", seed("jsonl label", b'{"text": "a\\u00fc", "label": 1}\r\n\n{"label": "x", "text": "b"}')
+    yield "labels", seed("jsonl labels", b'{"text": "a", "labels": ["x", true, "x"]}\n')
+    yield "answers", seed("jsonl question", '{"question": "q", "context": "a \u00fc b", "answers": ["b", {"text": "\u00fc", '
+                          '"answer_start": 2}, {"start": 2, "end": 4}]}\n'.encode())
+    yield "lists", seed("jsonl question", b'{"question": "q", "context": "a b", "answers": {"text": ["b"], "answer_start": [2]}}')
+    yield "within-a-character", seed("jsonl question", '{"question": "q", "context": "\u00fc", "answers": {"start": 1, "end": 2}}'
+                                     .encode())
+    yield "csv", seed("csv label", b'\xef\xbb\xbftext,label\r\n"a ""b"",\n c",x\r\n\r\nd,"y"')
+    yield "csv-labels", seed("csv labels", b"text,labels\na,x; y;\nb,\n")
+    yield "csv-question", seed("csv question", b"question,context,answers,start\nq,a b,b,2\nq,c,,\n")
+    yield "open-quote", seed("csv label", b'text,label\na,b\n"c\nd')
+    yield "tsv", seed("tsv label", b"text\tlabel\na, b\tc\n")
+    yield "lines", seed("txt line", b"\n\r\none\r\n\ntwo\r")
+    yield "text", seed("txt", b"one\ntwo\n")
+    yield "utf-16", seed("csv label", "\ufefftext".encode("utf-16-le"))
+    yield "bad-utf8", seed("txt", b"a\xff")
+
+
+SEEDS = {"safetensors": safetensors_seeds, "state": state_seeds, "config": config_seeds, "tokens": tokens_seeds,
+         "source_map": source_map_seeds, "records": records_seeds}
 
 
 def main():

@@ -2,6 +2,7 @@
 // Python, benchmarks and the documentation all read. Defaults are written once, in the struct itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -112,6 +113,20 @@ class FieldTable {
         });
   }
 
+  /// The fields of a part of the options, by the names that `table` gives them; those of `except` are left out.
+  template <class Part>
+  FieldTable& part(Part Options::*member, const FieldTable<Part>& table, const std::vector<std::string>& except = {}) {
+    for (std::size_t i = 0; i < table.infos_.size(); ++i) {
+      const FieldInfo& info = table.infos_[i];
+      if (std::find(except.begin(), except.end(), info.name) != except.end()) continue;
+      add(
+          info.kind, info.name, info.help, {info.minimum, info.maximum}, info.choices,
+          [member, get = table.get_[i]](const Options& o) { return get(o.*member); },
+          [member, set = table.set_[i]](Options& o, const FieldValue& v) { set(o.*member, v); });
+    }
+    return *this;
+  }
+
   const std::string& owner() const { return owner_; }
   const std::vector<FieldInfo>& infos() const { return infos_; }
 
@@ -145,6 +160,8 @@ class FieldTable {
   }
 
  private:
+  template <class>
+  friend class FieldTable;
   using Get = std::function<FieldValue(const Options&)>;
   using Set = std::function<void(Options&, const FieldValue&)>;
 

@@ -15,16 +15,6 @@ constexpr std::size_t kTask = std::size_t{1} << 16;
 /// Of short documents; bounds the bookkeeping.
 constexpr std::size_t kMostJobs = std::size_t{1} << 17;
 
-/// What is wrong with a text that is not UTF-8, or "".
-std::string utf8_fault(std::string_view piece, int64_t offset) {
-  const std::size_t at = invalid_utf8(piece);
-  if (at == std::string_view::npos) return "";
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(piece[at]);
-  return str_cat("is not UTF-8 at byte ", offset + static_cast<int64_t>(at), " of the text (0x", kDigits[byte >> 4],
-                 kDigits[byte & 15], "); convert it, or use the tokenizer bytes");
-}
-
 }  // namespace
 
 DocumentEncoder::DocumentEncoder(const Tokenizer& tokenizer, const Parallel& parallel)

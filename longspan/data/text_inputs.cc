@@ -26,7 +26,7 @@ class Finder {
 
   /// A path that the user named.
   void add_named(const std::string& path) {
-    LONGSPAN_CHECK(!path.empty(), "prepare: the name of a text file is empty");
+    LONGSPAN_CHECK(!path.empty(), "the name of a text file is empty");
     struct stat status;
     if (path == kStandardInput) {
       LONGSPAN_CHECK(::fstat(STDIN_FILENO, &status) == 0, "standard input: cannot be read: ", reason());

@@ -1,4 +1,4 @@
-// The text files that the arguments of `prepare` stand for.
+// The files that paths on a command line stand for.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "longspan/data/write_dataset.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "longspan/base/rng.h"
 #include "longspan/data/dataset_format.h"
 #include "longspan/data/document_encoder.h"
+#include "longspan/data/input_meter.h"
 #include "longspan/data/split_writer.h"
 #include "longspan/data/text_inputs.h"
 #include "longspan/data/tokenizer_file.h"
@@ -79,43 +79,10 @@ std::vector<std::string> dataset_files() {
   return names;
 }
 
-/// Tells the bytes read so far.
-class Meter {
- public:
-  Meter(Progress& progress, const std::vector<TextInput>& inputs, const std::vector<TextInput>& held_out)
-      : progress_(progress) {
-    bool known = true;
-    for (const auto* list : {&inputs, &held_out})
-      for (const TextInput& input : *list) {
-        known = known && input.size >= 0;
-        total_ += input.size;
-      }
-    if (!known) total_ = 0;
-  }
-  /// The file at hand has been read up to `position`.
-  void at(int64_t position) {
-    const int64_t done = before_ + position;
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    // A file that grew since it was looked at must not lead beyond the end.
-    progress_.report({"prepare", "bytes", total_ > 0 ? std::min(done, total_) : done, total_,
-                      seconds > 0 ? static_cast<double>(done) / seconds : 0});
-    last_ = done;
-  }
-  /// The next file begins.
-  void next() { before_ = last_; }
-  /// Nothing has come.
-  void wait() { at(last_ - before_); }
-
- private:
-  Progress& progress_;
-  int64_t total_ = 0, before_ = 0, last_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 /// The splits while the text comes in.
 class Writing {
  public:
-  Writing(const DatasetOptions& options, const Tokenizer& tokenizer, const Parallel& parallel, Meter& meter)
+  Writing(const DatasetOptions& options, const Tokenizer& tokenizer, const Parallel& parallel, InputMeter& meter)
       : options_(options),
         tokenizer_(tokenizer),
         meter_(meter),
@@ -231,7 +198,7 @@ class Writing {
 
   const DatasetOptions& options_;
   const Tokenizer& tokenizer_;
-  Meter& meter_;
+  InputMeter& meter_;
   AtomicFolder folder_;
   DocumentEncoder encoder_;
   std::map<std::string, std::unique_ptr<SplitWriter>> splits_;
@@ -253,7 +220,9 @@ std::map<std::string, SplitInfo> write_dataset(const DatasetOptions& options, Pr
   const auto tokenizer = open_tokenizer(options.tokenizer);
 
   const ThreadPool pool(options.threads);
-  Meter meter(progress, inputs, held_out);
+  InputMeter meter("prepare", progress);
+  meter.expect(inputs);
+  meter.expect(held_out);
   Writing writing(options, *tokenizer, pool, meter);
   writing.read(inputs, false);
   writing.read(held_out, true);

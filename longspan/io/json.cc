@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "longspan/base/check.h"
+#include "longspan/base/utf8_character.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/mapped_file.h"
 
@@ -86,10 +87,20 @@ class StrictBuilder {
   std::vector<Level> levels_;
 };
 
-/// nlohmann's text without its own prefix and position.
+/// nlohmann's text without its own prefix and position, and with no more than the end of the token that it quotes,
+/// which may be megabytes.
 std::string plain(const std::string& message) {
+  constexpr std::string_view kQuote = "last read: '";
+  constexpr std::size_t kMost = 40;
   const auto colon = message.find(": ");
-  return colon == std::string::npos ? message : message.substr(colon + 2);
+  std::string text = colon == std::string::npos ? message : message.substr(colon + 2);
+  const auto quote = text.find(kQuote);
+  const auto close = text.rfind('\'');
+  if (quote == std::string::npos || close - quote - kQuote.size() <= kMost) return text;
+  const auto begin = quote + kQuote.size();
+  auto end = close - kMost;
+  while (end < close && continues_character(text[end])) ++end;
+  return text.replace(begin, end - begin, "...");
 }
 
 /// An input iterator that counts what the parser took, for the position of an error of StrictBuilder.
@@ -113,9 +124,9 @@ struct CountingIterator {
   bool operator!=(const CountingIterator& other) const { return at != other.at; }
 };
 
-std::string place(std::string_view text, std::size_t position) {
+std::string place(std::string_view text, std::size_t position, int64_t first_line) {
   const std::string_view before = text.substr(0, std::min(position, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line = first_line + std::count(before.begin(), before.end(), '\n');
   const auto start = before.rfind('\n');
   const auto column = start == std::string_view::npos ? before.size() : before.size() - start - 1;
   return str_cat(line, ":", std::max<std::size_t>(column, 1));
@@ -123,7 +134,7 @@ std::string place(std::string_view text, std::size_t position) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, std::string_view origin) {
+Json parse_json(std::string_view text, std::string_view origin, int64_t first_line) {
   StrictBuilder builder;
   std::size_t taken = 0;
   std::size_t unused = 0;
@@ -132,9 +143,9 @@ Json parse_json(std::string_view text, std::string_view origin) {
     const CountingIterator end{text.data() + text.size(), &unused};
     if (Json::sax_parse(begin, end, &builder)) return std::move(builder.result);
   } catch (const InputError& error) {
-    throw InputError(str_cat(origin, ":", place(text, taken), ": ", error.what()));
+    throw InputError(str_cat(origin, ":", place(text, taken, first_line), ": ", error.what()));
   }
-  throw InputError(str_cat(origin, ":", place(text, builder.position), ": ", plain(builder.message)));
+  throw InputError(str_cat(origin, ":", place(text, builder.position, first_line), ": ", plain(builder.message)));
 }
 
 Json load_json(const std::string& path) {

@@ -1,6 +1,7 @@
 // JSON files: strict loading with positions in messages, atomic saving, and the way between JSON and option fields.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -12,9 +13,9 @@ namespace longspan {
 /// Objects keep the order in which their keys were written.
 using Json = nlohmann::ordered_json;
 
-/// Parses `text`. Throws InputError "<origin>:<line>:<column>: ..." for bad syntax, bad UTF-8, a key that stands twice
-/// in one object, or nesting deeper than 64.
-Json parse_json(std::string_view text, std::string_view origin);
+/// Parses `text`, which begins on line `first_line` of `origin`. Throws InputError "<origin>:<line>:<column>: ..." for
+/// bad syntax, bad UTF-8, a key that stands twice in one object, or nesting deeper than 64.
+Json parse_json(std::string_view text, std::string_view origin, int64_t first_line = 1);
 
 /// parse_json of a file. Throws InputError when it cannot be read.
 Json load_json(const std::string& path);

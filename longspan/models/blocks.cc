@@ -9,7 +9,8 @@
 
 #include <cmath>
 
-#include "longspan/base/rng.h"
+#include "longspan/models/recompute.h"
+#include "longspan/models/token_inputs.h"
 #include "longspan/nn/registry.h"
 
 namespace longspan::models {
@@ -38,6 +39,22 @@ at::Tensor cast_once(const at::Tensor& x) {
   return at::autocast::is_autocast_enabled(device) ? x.to(at::autocast::get_autocast_dtype(device)) : x;
 }
 
+template <class Config>
+BlockOptions shared_options(const Config& config, int64_t layer) {
+  BlockOptions options;
+  options.attention = config.attention;
+  options.attention_options = config.attention_options;
+  options.sizes.width = config.width;
+  options.sizes.heads = config.heads;
+  options.sizes.kv_heads = config.kv_heads;
+  options.sizes.layer = layer;
+  if (config.positions == Positions::rotary) options.sizes.rotary_base = config.rotary_base;
+  options.feed_forward = config.feed_forward;
+  options.layers = config.layers;
+  options.dropout = config.dropout;
+  return options;
+}
+
 }  // namespace
 
 Norm::Norm(Shape shape, int64_t width) {
@@ -50,12 +67,13 @@ at::Tensor Norm::forward(const at::Tensor& x) const {
   return at::rms_norm(x, {x.size(-1)}, weight_, kNormEpsilon);
 }
 
-FeedForward::FeedForward(const ModelConfig& config) {
-  const bool gpt2 = config.shape == Shape::gpt2;
-  if (!gpt2) gate_ = register_module("gate", linear(config.width, config.feed_forward, false));
-  up_ = register_module("up", linear(config.width, config.feed_forward, gpt2));
-  down_ = register_module("down", linear(config.feed_forward, config.width, gpt2));
-  shrink_branch(down_->weight, config.layers);
+FeedForward::FeedForward(const BlockOptions& options) {
+  const int64_t width = options.sizes.width;
+  const bool gpt2 = options.shape == Shape::gpt2;
+  if (!gpt2) gate_ = register_module("gate", linear(width, options.feed_forward, false));
+  up_ = register_module("up", linear(width, options.feed_forward, gpt2));
+  down_ = register_module("down", linear(options.feed_forward, width, gpt2));
+  if (options.norm == NormPlace::pre) shrink_branch(down_->weight, options.layers);
 }
 
 at::Tensor FeedForward::forward(const at::Tensor& x) {
@@ -63,42 +81,64 @@ at::Tensor FeedForward::forward(const at::Tensor& x) {
   return down_(at::silu(gate_(x)) * up_(x));
 }
 
-nn::AttentionSizes attention_sizes(const ModelConfig& config) {
-  nn::AttentionSizes sizes;
-  sizes.width = config.width;
-  sizes.heads = config.heads;
-  sizes.bias = config.shape == Shape::gpt2;
-  sizes.kv_heads = config.kv_heads;
-  if (config.positions == Positions::rotary) sizes.rotary_base = config.rotary_base;
-  return sizes;
+BlockOptions block_options(const ModelConfig& config, int64_t layer) {
+  BlockOptions options = shared_options(config, layer);
+  options.pattern = nn::Pattern::causal_self;
+  options.shape = config.shape;
+  options.sizes.bias = config.shape == Shape::gpt2;
+  return options;
 }
 
-Block::Block(const ModelConfig& config) : dropout_(config.dropout) {
-  attention_norm_ = register_module("attention_norm", std::make_shared<Norm>(config.shape, config.width));
-  attention_ = register_module("attention", nn::make_attention(config.attention, nn::Pattern::causal_self,
-                                                               attention_sizes(config), config.attention_options));
+BlockOptions block_options(const EncoderConfig& config, int64_t layer) {
+  BlockOptions options = shared_options(config, layer);
+  options.pattern = nn::Pattern::noncausal_self;
+  options.norm = config.norm;
+  return options;
+}
+
+Block::Block(const BlockOptions& options) : post_(options.norm == NormPlace::post), dropout_(options.dropout) {
+  const auto norm = [&] { return std::make_shared<Norm>(options.shape, options.sizes.width); };
+  attention_norm_ = register_module("attention_norm", norm());
+  attention_ = register_module(
+      "attention", nn::make_attention(options.attention, options.pattern, options.sizes, options.attention_options));
   const auto parameters = attention_->named_parameters();  // what find() points into
-  if (const auto* out = parameters.find("out.weight")) shrink_branch(*out, config.layers);
-  feed_forward_norm_ = register_module("feed_forward_norm", std::make_shared<Norm>(config.shape, config.width));
-  feed_forward_ = register_module("feed_forward", std::make_shared<FeedForward>(config));
+  if (const auto* out = parameters.find("out.weight"); out && !post_) shrink_branch(*out, options.layers);
+  feed_forward_norm_ = register_module("feed_forward_norm", norm());
+  feed_forward_ = register_module("feed_forward", std::make_shared<FeedForward>(options));
+}
+
+at::Tensor Block::attention_input(const at::Tensor& x) const {
+  return cast_once(post_ ? x : attention_norm_->forward(x));
 }
 
 at::Tensor Block::add_branches(const at::Tensor& x, const at::Tensor& attention, const DropoutKey& dropout) {
   const auto add = [&](const at::Tensor& to, const at::Tensor& branch, uint64_t number) {
     if (dropout_ == 0 || !is_training()) return to + branch;
-    return add_with_dropout(to, branch, dropout_, {stream_of({dropout.seed, number}), dropout.first_token});
+    return add_with_dropout(to, branch, dropout_, key_of_part(dropout, number));
   };
-  const at::Tensor h = add(x, attention, 0);
+  at::Tensor h = add(x, attention, 0);
+  if (post_) {
+    h = attention_norm_->forward(h);
+    return feed_forward_norm_->forward(add(h, feed_forward_->forward(h), 1));
+  }
   return add(h, feed_forward_->forward(feed_forward_norm_->forward(h)), 1);
 }
 
 at::Tensor Block::forward(const at::Tensor& x, const nn::AttentionInputs& inputs, const DropoutKey& dropout) {
-  return add_branches(x, attention_->forward(cast_once(attention_norm_->forward(x)), inputs), dropout);
+  return add_branches(x, attention_->forward(attention_input(x), inputs), dropout);
 }
 
 at::Tensor Block::extend(nn::State& state, const at::Tensor& x, const std::optional<at::Tensor>& valid,
                          const DropoutKey& dropout) {
-  return add_branches(x, attention_->extend(state, cast_once(attention_norm_->forward(x)), valid), dropout);
+  return add_branches(x, attention_->extend(state, attention_input(x), valid), dropout);
+}
+
+at::Tensor recomputed_forward(const std::shared_ptr<Block>& block, const at::Tensor& x,
+                              const nn::AttentionInputs& inputs, const DropoutKey& dropout) {
+  const Body body = [block, inputs, dropout](const std::vector<at::Tensor>& in) {
+    return std::vector<at::Tensor>{block->forward(in[0], inputs, dropout)};
+  };
+  return recomputed(body, {x}, block->parameters()).front();
 }
 
 }  // namespace longspan::models

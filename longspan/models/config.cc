@@ -1,19 +1,12 @@
 #include "longspan/models/config.h"
 
-#include <algorithm>
+#include "longspan/models/attention_config.h"
 
 namespace longspan::models {
 
 namespace {
 
 constexpr double kManyRows = 1 << 24;
-
-std::vector<std::string> known_fields() {
-  std::vector<std::string> names;
-  for (const auto& info : model_fields().infos()) names.push_back(info.name);
-  names.emplace_back("attention_options");
-  return names;
-}
 
 }  // namespace
 
@@ -43,32 +36,9 @@ const FieldTable<ModelConfig>& model_fields() {
   return table;
 }
 
-Json to_json(const ModelConfig& config) {
-  Json json;
-  const FieldValues values = model_fields().values(config);
-  for (const auto& info : model_fields().infos()) {  // in the order of the table, not of the alphabet
-    json[info.name] = longspan::to_json(values.at(info.name));
-    if (info.name == "attention") json["attention_options"] = longspan::to_json(config.attention_options);
-  }
-  return json;
-}
+Json to_json(const ModelConfig& config) { return attention_config_json(model_fields(), config); }
 
-void merge_json(ModelConfig& config, const Json& json) {
-  LONGSPAN_CHECK(json.is_object(), "model: the configuration must be an object, got ", json.type_name());
-  const auto known = known_fields();
-  for (const auto& [name, value] : json.items())
-    if (std::find(known.begin(), known.end(), name) == known.end()) internal::unknown_field("model", name, known);
-  Json plain = json;
-  plain.erase("attention_options");
-  const FieldValues values = to_field_values(plain, "model");
-  const std::string before = config.attention;
-  model_fields().apply(config, values);
-  if (config.attention != before) config.attention_options.clear();
-  if (const auto options = json.find("attention_options"); options != json.end() && !options->is_null()) {
-    for (const auto& [name, value] : to_field_values(*options, "model.attention_options"))
-      config.attention_options[name] = value;
-  }
-}
+void merge_json(ModelConfig& config, const Json& json) { merge_attention_config(model_fields(), config, json); }
 
 ModelConfig config_from_json(const Json& json) {
   ModelConfig config;

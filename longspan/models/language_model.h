@@ -5,34 +5,20 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "longspan/models/config.h"
 #include "longspan/models/model_state.h"
+#include "longspan/models/module_parameters.h"
 #include "longspan/models/residual_dropout.h"
 #include "longspan/models/tensor_files.h"
+#include "longspan/models/token_inputs.h"
 #include "longspan/nn/attention.h"
 
 namespace longspan::models {
 
 class Block;
 class Norm;
-
-/// Parameters that an optimizer treats alike.
-struct ParameterGroup {
-  std::string name;  ///< "decay", "no_decay", "epe"
-  std::vector<std::pair<std::string, at::Tensor>> parameters;
-  bool weight_decay = false;
-  double lr_factor = 1;  ///< the group's learning rate is the schedule's times this
-};
-
-/// Padding and packing, as nn::AttentionInputs has them, at most one of the two; and what dropout is drawn from.
-struct TokenInputs {
-  std::optional<at::Tensor> valid = {};       ///< [B, N] bool, true = a real token
-  std::optional<at::Tensor> cu_seqlens = {};  ///< [S + 1], B = 1
-  std::optional<DropoutKey> dropout = {};     ///< of the residual branches; none: a seed from torch's generator
-};
 
 /// Embedding, blocks `h += attention(norm(h)); h += feed_forward(norm(h))`, final norm, head.
 ///
@@ -78,9 +64,7 @@ class LanguageModel : public torch::nn::Module {
   /// Sum of the attentions' auxiliary losses, to be added to the loss in training; undefined when there are none.
   at::Tensor auxiliary_loss() const;
 
-  /// decay: matrices; no_decay: norms, biases, whatever a basis is made of, learned positions; epe: position tables of
-  /// attentions, with `epe_lr_factor`. Parameters that need no gradient are left out. Order is fixed by the
-  /// configuration.
+  /// See module_parameters.h.
   std::vector<ParameterGroup> parameter_groups(double epe_lr_factor = 10) const;
 
   /// Numbers in all parameters; the tied head counts once.
@@ -93,23 +77,20 @@ class LanguageModel : public torch::nn::Module {
   /// Cost of all layers' attention operators for one stream of n tokens.
   nn::AttentionCost attention_cost(int64_t n) const;
 
-  /// Every parameter and buffer by name, sharing storage: what a file must hold to build the model again.
+  /// See weights_of().
   NamedTensors weights() const;
 
   /// Names configuration and weights: 32 hexadecimal digits. Reads every weight.
   std::string identity() const;
 
  private:
-  bool embeds_positions() const;
-  at::Tensor embed(const at::Tensor& tokens, const at::Tensor& positions) const;
-  void check_tokens(const at::Tensor& tokens) const;
-  DropoutKey key_of_pass(const std::optional<DropoutKey>& given) const;
+  at::Tensor embed(const at::Tensor& tokens, const at::Tensor& start, const TokenInputs& inputs) const;
+  bool drops() const { return config_.dropout > 0 && is_training(); }
 
   ModelConfig config_;
   bool recompute_ = false;
-  at::Tensor embedding_;  // [V, E]
-  at::Tensor positions_;  // [max_positions, E], learned only
-  at::Tensor head_;       // [V, E]; the embedding when tied
+  EmbeddingTables embedding_;
+  at::Tensor head_;  // [V, E]; the embedding when tied
   std::vector<std::shared_ptr<Block>> blocks_;
   std::shared_ptr<Norm> norm_;
 };

@@ -15,6 +15,8 @@ namespace longspan::models {
 
 namespace {
 
+constexpr const char* kFormat = "longspan.model.1";
+
 void load_weights(const SafetensorsFile& file, LanguageModel& model) {
   const NamedTensors into = model.weights();
   check_tensors(file, into);
@@ -24,16 +26,15 @@ void load_weights(const SafetensorsFile& file, LanguageModel& model) {
 }  // namespace
 
 void save_weights(const std::string& path, const LanguageModel& model) {
-  write_tensors(path, model.weights(), {{"format", "longspan.model.1"}});
+  write_tensors(path, model.weights(), {{"format", kFormat}});
 }
 
 void load_weights(const std::string& path, LanguageModel& model) { load_weights(SafetensorsFile(path), model); }
 
-InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, LanguageModel& model) {
+InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, NamedTensors into) {
   LONGSPAN_CHECK(load_tokenizer(folder)->description() == tokenizer.description(), folder,
                  ": has another tokenizer than the data");
   const SafetensorsFile file(folder + "/model.safetensors");
-  NamedTensors into = model.weights();
   InitialWeights out;
   for (const auto& [name, tensor] : into)
     file.contains(name) ? check_tensor(file, name, tensor) : out.missing.push_back(name);
@@ -45,17 +46,44 @@ InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenize
   return out;
 }
 
+InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, LanguageModel& model) {
+  return init_weights(folder, tokenizer, model.weights());
+}
+
+void save_model_files(const std::string& folder, const Json& config, const NamedTensors& weights,
+                      const Tokenizer& tokenizer) {
+  make_writable_folder(folder);
+  save_json(folder + "/config.json", config);
+  save_tokenizer(folder, tokenizer);
+  write_tensors(folder + "/model.safetensors", weights, {{"format", kFormat}});
+}
+
 void save_model(const std::string& folder, const LanguageModel& model, const Tokenizer& tokenizer, const Json& extra) {
   LONGSPAN_CHECK(tokenizer.vocabulary_size() == model.config().vocabulary, folder, ": the tokenizer has ",
                  tokenizer.vocabulary_size(), " tokens, the model ", model.config().vocabulary);
-  make_writable_folder(folder);
   Json config = Json::object();
   config["model"] = to_json(model.config());
   if (!extra.is_null())
     for (const auto& [name, value] : extra.items()) config[name] = value;
-  save_json(folder + "/config.json", config);
-  save_tokenizer(folder, tokenizer);
-  save_weights(folder + "/model.safetensors", model);
+  save_model_files(folder, config, model.weights(), tokenizer);
+}
+
+void check_blocks(const SafetensorsFile& file, const BlockOptions& options, const std::string& prefix) {
+  const auto check = [&](const std::string& name, at::IntArrayRef sizes) {
+    check_tensor(file, prefix + name, at::empty(sizes, at::TensorOptions().device(at::kMeta)));
+  };
+  const auto block_name = [](int64_t layer) { return str_cat("blocks.", layer, "."); };
+  const int64_t width = options.sizes.width;
+  check(block_name(options.layers - 1) + "feed_forward.up.weight", {options.feed_forward, width});
+  // What a block has beside these is no larger than they are.
+  check("blocks.0.attention.out.weight", {width, width});
+  for (const auto& [name, sizes] :
+       nn::find_attention(options.attention).tables(options.sizes, options.attention_options))
+    check("blocks.0.attention." + name, sizes);
+  const Block block(options);
+  for (int64_t layer = 0; layer < options.layers; ++layer) {
+    for (const auto& item : block.named_parameters()) check(block_name(layer) + item.key(), item.value().sizes());
+  }
 }
 
 void check_weights(const SafetensorsFile& file, const ModelConfig& config, const std::string& prefix) {
@@ -66,26 +94,22 @@ void check_weights(const SafetensorsFile& file, const ModelConfig& config, const
   check("embedding", {config.vocabulary, config.width});
   if (config.positions == Positions::learned) check("positions", {config.max_positions, config.width});
   if (!config.tied) check("head", {config.vocabulary, config.width});
-  const auto block_name = [](int64_t layer) { return str_cat("blocks.", layer, "."); };
-  check(block_name(config.layers - 1) + "feed_forward.up.weight", {config.feed_forward, config.width});
-  // What a block has beside these is no larger than they are.
-  check("blocks.0.attention.out.weight", {config.width, config.width});
-  for (const auto& [name, sizes] :
-       nn::find_attention(config.attention).tables(attention_sizes(config), config.attention_options))
-    check("blocks.0.attention." + name, sizes);
-  const Block block(config);
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
-    for (const auto& item : block.named_parameters()) check(block_name(layer) + item.key(), item.value().sizes());
-  }
+  check_blocks(file, block_options(config), prefix);
+}
+
+Json model_config(const std::string& folder, const std::vector<std::string>& members) {
+  std::error_code unknown;
+  LONGSPAN_CHECK(std::filesystem::is_directory(folder, unknown), folder, ": not a model: no such folder");
+  Json config = load_json(folder + "/config.json");
+  for (const std::string& member : members)
+    LONGSPAN_CHECK(config.is_object() && config.contains(member), folder,
+                   "/config.json: expected an object with the member '", member, "'");
+  return config;
 }
 
 LoadedModel load_model(const std::string& folder) {
-  std::error_code unknown;
-  LONGSPAN_CHECK(std::filesystem::is_directory(folder, unknown), folder, ": not a model: no such folder");
   LoadedModel out;
-  out.config = load_json(folder + "/config.json");
-  LONGSPAN_CHECK(out.config.is_object() && out.config.contains("model"), folder,
-                 "/config.json: expected an object with the member 'model'");
+  out.config = model_config(folder, {"model"});
   ModelConfig config;
   try {
     config = config_from_json(out.config["model"]);

@@ -7,7 +7,9 @@
 
 #include "longspan/io/json.h"
 #include "longspan/io/safetensors.h"
+#include "longspan/models/blocks.h"
 #include "longspan/models/language_model.h"
+#include "longspan/models/tensor_files.h"
 #include "longspan/text/tokenizer.h"
 
 namespace longspan::models {
@@ -43,6 +45,18 @@ struct InitialWeights {
 /// Throws InputError, before anything is changed, that names the first weight whose shape or dtype differs, or when no
 /// weight has its name; for a folder that lacks a file; and when its tokenizer is not `tokenizer`.
 InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, LanguageModel& model);
+
+/// What models of every kind share. The files of a folder; `config`: the whole config.json.
+void save_model_files(const std::string& folder, const Json& config, const NamedTensors& weights,
+                      const Tokenizer& tokenizer);
+/// config.json of the folder of a model; InputError when the folder or the file is missing, or one of `members` is not
+/// in it.
+Json model_config(const std::string& folder, const std::vector<std::string>& members);
+/// InputError unless `file` holds every block of a model under names that begin with `prefix`. Makes one block, when
+/// the file has its large parts in their sizes.
+void check_blocks(const SafetensorsFile& file, const BlockOptions& options, const std::string& prefix);
+/// init_weights() into tensors.
+InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, NamedTensors into);
 
 /// The weights alone. `load_weights` checks everything before it changes anything.
 void save_weights(const std::string& path, const LanguageModel& model);

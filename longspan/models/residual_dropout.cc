@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -74,6 +75,10 @@ struct AddWithDropout : torch::autograd::Function<AddWithDropout> {
 
 at::Tensor add_with_dropout(const at::Tensor& x, const at::Tensor& branch, double probability, const DropoutKey& key) {
   return AddWithDropout::apply(x, branch, probability, static_cast<int64_t>(key.seed), key.first_token);
+}
+
+at::Tensor with_dropout(const at::Tensor& x, double probability, const DropoutKey& key) {
+  return add_with_dropout(at::zeros_like(x), x, probability, key);
 }
 
 }  // namespace longspan::models

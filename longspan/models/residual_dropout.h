@@ -20,4 +20,7 @@ struct DropoutKey {
 /// mask is not kept for the backward pass but formed again. The result has the dtype of x.
 at::Tensor add_with_dropout(const at::Tensor& x, const at::Tensor& branch, double probability, const DropoutKey& key);
 
+/// dropout(x), [..., E], as add_with_dropout() has it: the branch alone.
+at::Tensor with_dropout(const at::Tensor& x, double probability, const DropoutKey& key);
+
 }  // namespace longspan::models

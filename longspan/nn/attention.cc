@@ -37,7 +37,7 @@ void check_rows(const Attention& owner, const char* name, const at::Tensor& rows
                  name, " must have the dtype of the weights, ", weight.scalar_type(), ", got ", rows.scalar_type());
 }
 
-void check_valid(const std::string& method, const char* name, const at::Tensor& valid, const at::Tensor& rows) {
+void check_mask(const std::string& method, const char* name, const at::Tensor& valid, const at::Tensor& rows) {
   LONGSPAN_CHECK(valid.scalar_type() == at::kBool && valid.dim() == 2 && valid.size(0) == rows.size(0) &&
                      valid.size(1) == rows.size(1),
                  method, ": ", name, " must be bool [", rows.size(0), ", ", rows.size(1), "], got ",
@@ -128,7 +128,7 @@ at::Tensor Attention::forward(const at::Tensor& x, const AttentionInputs& inputs
                  ": valid and cu_seqlens cannot both be given: a pack has no padding");
   LONGSPAN_CHECK(cross || (!inputs.source && !inputs.source_valid && !inputs.source_cu_seqlens), method_,
                  ": source has no use in the pattern ", to_string(pattern_), ", got one");
-  if (inputs.valid) check_valid(method_, "valid", *inputs.valid, x);
+  if (inputs.valid) check_mask(method_, "valid", *inputs.valid, x);
 
   Packed packed;
   if (inputs.cu_seqlens) packed.cu = checked_cu(method_, "cu_seqlens", *inputs.cu_seqlens, x);
@@ -143,7 +143,7 @@ at::Tensor Attention::forward(const at::Tensor& x, const AttentionInputs& inputs
                    ": cu_seqlens and source_cu_seqlens must be given together, got one");
     LONGSPAN_CHECK(!inputs.source_valid || !inputs.source_cu_seqlens, method_,
                    ": source_valid and source_cu_seqlens cannot both be given: a pack has no padding");
-    if (inputs.source_valid) check_valid(method_, "source_valid", *inputs.source_valid, source);
+    if (inputs.source_valid) check_mask(method_, "source_valid", *inputs.source_valid, source);
     packed.source = source;
     if (inputs.source_cu_seqlens) {
       packed.source_cu = checked_cu(method_, "source_cu_seqlens", *inputs.source_cu_seqlens, source);
@@ -158,10 +158,22 @@ at::Tensor Attention::forward(const at::Tensor& x, const AttentionInputs& inputs
       packed.source_cu = sources.cu;
     }
   }
+  if (inputs.global_tokens) {
+    LONGSPAN_CHECK(properties().global_tokens, method_, ": global_tokens has no use in this attention, got some");
+    check_mask(method_, "global_tokens", *inputs.global_tokens, x);
+    packed.global_tokens = inputs.global_tokens;
+  }
   if (!gaps) return forward_packed(x, packed);
+  if (!properties().packs_padding) {
+    packed.valid = inputs.valid;
+    const at::Tensor invalid = inputs.valid->logical_not().unsqueeze(-1);
+    return forward_packed(x.masked_fill(invalid, 0), packed).masked_fill(invalid, 0);
+  }
 
   const Pack tokens = pack_or_flatten(x, inputs.valid);
   packed.cu = tokens.cu;
+  if (packed.global_tokens)
+    packed.global_tokens = packed.global_tokens->reshape({-1}).index_select(0, tokens.index).unsqueeze(0);
   const at::Tensor y = forward_packed(tokens.rows, packed);
   return inputs.valid ? unpack(y, tokens, x.size(0), x.size(1)) : y.view(x.sizes());
 }
@@ -176,7 +188,7 @@ State Attention::begin(int64_t batch) {
 State Attention::begin(const at::Tensor& source, const std::optional<at::Tensor>& source_valid) {
   LONGSPAN_CHECK(is_cross(pattern_), method_, ": begin(source) needs a cross pattern, got ", to_string(pattern_));
   check_rows(*this, "source", source, sizes_.source_width > 0 ? sizes_.source_width : sizes_.width);
-  if (source_valid) check_valid(method_, "source_valid", *source_valid, source);
+  if (source_valid) check_mask(method_, "source_valid", *source_valid, source);
   if (!has_gaps(source_valid)) return begin_cross(source, std::nullopt, source.size(0));
   const Pack sources = pack(source, *source_valid);
   return begin_cross(sources.rows, sources.cu, source.size(0));
@@ -192,7 +204,7 @@ at::Tensor Attention::extend(State& state, const at::Tensor& x, const std::optio
   LONGSPAN_CHECK(state.batch() == x.size(0), method_, ": state must have the batch of x, ", x.size(0), ", got ",
                  state.batch());
   if (state.contains("count")) check_room(method_, state.at("count"), x.size(1));
-  if (valid) check_valid(method_, "valid", *valid, x);
+  if (valid) check_mask(method_, "valid", *valid, x);
   if (observer_) observer_(x);
   if (!has_gaps(valid)) return extend_packed(state, x, std::nullopt);
   const Pack tokens = pack(x, *valid);

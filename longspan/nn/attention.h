@@ -36,6 +36,7 @@ struct AttentionSizes {
   /// Self patterns with an even head width: q and k are turned by their positions before they meet, pair i of D / 2 by
   /// base^(-2i / D) a position; 0 means not at all.
   double rotary_base = 0;
+  int64_t layer = 0;  ///< number of the layer in its model, for methods that draw something for each
   int64_t head_width() const { return width / heads; }
   int64_t key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
 };
@@ -47,6 +48,9 @@ struct AttentionInputs {
   std::optional<at::Tensor> source_valid = {};       ///< [B, M] bool
   std::optional<at::Tensor> cu_seqlens = {};         ///< [S + 1]: x is one pack, B = 1; not together with valid
   std::optional<at::Tensor> source_cu_seqlens = {};  ///< [S + 1], with cu_seqlens in cross patterns
+  /// [B, N] bool, true = a token that sees all and is seen by all, instead of those that the method would choose; where
+  /// AttentionProperties::global_tokens holds.
+  std::optional<at::Tensor> global_tokens = {};
 };
 
 /// What the property harness and the documentation need to know of a method.
@@ -58,6 +62,8 @@ struct AttentionProperties {
   bool float32_sums =
       false;  ///< something is summed in float32 whatever the dtype: results are no more exact than that
   std::optional<int64_t> max_length = {};  ///< a true maximum length, if the method has one
+  bool packs_padding = true;               ///< a padded batch gives what its valid tokens give as a pack
+  bool global_tokens = false;              ///< takes AttentionInputs::global_tokens
 };
 
 /// Cost of one layer's operator (projections apart) as functions of the lengths, multiply-adds counted as 2.
@@ -71,7 +77,8 @@ struct AttentionCost {
 ///
 /// Padding is written once, here: forward() with `valid` gathers the valid tokens into a pack, calls forward_packed and
 /// scatters back (specification A.8), so every position (distance, rotary angle, count) is the rank of a token among
-/// the valid ones. Values at invalid places are never read; outputs there are 0.
+/// the valid ones. Values at invalid places are never read; outputs there are 0. A method without
+/// AttentionProperties::packs_padding is given the mask instead, and zeros at invalid places.
 class Attention : public torch::nn::Module {
  public:
   Attention(std::string method, Pattern pattern, AttentionSizes sizes);
@@ -133,6 +140,8 @@ class Attention : public torch::nn::Module {
   /// likewise.
   struct Packed {
     std::optional<at::Tensor> cu, source, source_cu;
+    std::optional<at::Tensor> valid = {};          ///< [B, N], without packs_padding where anything is invalid
+    std::optional<at::Tensor> global_tokens = {};  ///< as the rows of x lie
   };
   virtual at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) = 0;
   /// inspect() of checked inputs.

@@ -26,8 +26,8 @@ FieldValues without(FieldValues values, const std::vector<std::string>& unused);
 /// Options that have no use where every setting of `when` holds and none of `unless`.
 struct IdleRule {
   using Setting = std::pair<std::string, FieldValue>;
-  std::vector<Setting> when, unless;
-  std::vector<std::string> idle;
+  std::vector<Setting> when = {}, unless = {};
+  std::vector<std::string> idle = {};
 };
 
 /// The value of an option, nothing while it is open.

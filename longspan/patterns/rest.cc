@@ -135,7 +135,7 @@ class Rows {
 }  // namespace
 
 Csr make_rest(const PatternOptions& options, const Structure& structure, int64_t rows, const PatternInputs& inputs,
-              const Parallel& parallel) {
+              const Parallel& parallel, int64_t first) {
   Csr out;
   out.begin.assign(static_cast<std::size_t>(rows) + 1, 0);
   const Rows source(options, structure, inputs, parallel);
@@ -146,7 +146,7 @@ Csr make_rest(const PatternOptions& options, const Structure& structure, int64_t
   parallel.run(tasks, [&](int64_t task, int worker) {
     Scratch& own = scratch[static_cast<std::size_t>(worker)];
     std::vector<int32_t>& keys = found[static_cast<std::size_t>(task)];
-    for (int64_t i = task * kRowsPerTask; i < std::min((task + 1) * kRowsPerTask, rows); ++i) {
+    for (int64_t i = std::max(task * kRowsPerTask, first); i < std::min((task + 1) * kRowsPerTask, rows); ++i) {
       source.row(i, rows, own);
       keys.insert(keys.end(), own.keys.begin(), own.keys.end());
       out.begin[static_cast<std::size_t>(i) + 1] = static_cast<int64_t>(own.keys.size());

@@ -9,8 +9,8 @@
 namespace longspan::patterns {
 
 /// Single keys of the first `rows` queries among the first `rows` tokens: those of the generators that list pairs and
-/// lie in no structured piece, then random ones among what is left.
+/// lie in no structured piece, then random ones among what is left. Queries before `first` get none.
 Csr make_rest(const PatternOptions& options, const Structure& structure, int64_t rows, const PatternInputs& inputs,
-              const Parallel& parallel);
+              const Parallel& parallel, int64_t first = 0);
 
 }  // namespace longspan::patterns

@@ -9,9 +9,9 @@ namespace longspan::patterns {
 
 namespace {
 
-struct Interval {
-  int64_t begin, end;
-};
+bool has(const std::vector<Generator>& generators, Generator generator) {
+  return std::find(generators.begin(), generators.end(), generator) != generators.end();
+}
 
 /// The keys that one generator gives query i next to itself.
 Interval window(const PatternOptions& o, Generator generator, int64_t i) {
@@ -40,20 +40,11 @@ Interval window(const PatternOptions& o, Generator generator, int64_t i) {
   }
 }
 
-/// Every window touches the diagonal, so that their union is one interval and its ends ascend with i.
 void make_band(const PatternOptions& o, const std::vector<Generator>& generators, PatternParts& parts) {
-  const int64_t n = parts.n;
-  const bool full = std::find(generators.begin(), generators.end(), Generator::full) != generators.end();
-  parts.band_begin.resize(static_cast<std::size_t>(n));
-  parts.band_end.resize(static_cast<std::size_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    Interval keys = {i, i + (o.self_loops ? 1 : 0)};
-    for (const Generator generator : generators) {
-      const Interval more = window(o, generator, i);
-      keys = {std::min(keys.begin, more.begin), std::max(keys.end, more.end)};
-    }
-    if (full) keys = {0, n};
-    keys = {std::max<int64_t>(keys.begin, 0), std::min(keys.end, o.causal ? i + 1 : n)};
+  parts.band_begin.resize(static_cast<std::size_t>(parts.n));
+  parts.band_end.resize(static_cast<std::size_t>(parts.n));
+  for (int64_t i = 0; i < parts.n; ++i) {
+    const Interval keys = band_of(o, generators, i, parts.n);
     parts.band_begin[static_cast<std::size_t>(i)] = static_cast<int32_t>(keys.begin);
     parts.band_end[static_cast<std::size_t>(i)] = static_cast<int32_t>(keys.end);
   }
@@ -67,27 +58,6 @@ bool band_is_everything(const PatternParts& parts) {
   return true;
 }
 
-std::vector<int32_t> global_tokens(const PatternOptions& o, int64_t n, bool windowed, const PatternInputs& inputs) {
-  std::vector<int32_t> tokens;
-  const auto add = [&](int64_t token) {
-    if (token < n) tokens.push_back(static_cast<int32_t>(token));
-  };
-  if (inputs.global_tokens) {
-    for (const int64_t token : *inputs.global_tokens) add(token);
-  } else if (o.global_choice == GlobalChoice::list) {
-    for (const int64_t token : listed_global_tokens(o)) add(token);
-  } else if (o.global_choice == GlobalChoice::first) {
-    for (int64_t token = 0; token < std::min(o.g, n); ++token) add(token);
-  } else {
-    // A causal pattern must not know how many tokens will follow.
-    const int64_t low = windowed ? o.w : 0, high = o.causal ? o.max_len : n;
-    Draws draws(inputs.seed, Purpose::global_tokens, inputs.layer, 0);
-    Sampler sampler;
-    for (const int32_t token : sampler.sample(draws, high - low, o.g)) add(low + token);
-  }
-  return tokens;
-}
-
 void sort_unique(std::vector<int32_t>& values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -95,21 +65,17 @@ void sort_unique(std::vector<int32_t>& values) {
 
 void make_strips(const PatternOptions& o, const std::vector<Generator>& generators, const PatternInputs& inputs,
                  PatternParts& parts) {
-  const auto used = [&](Generator g) { return std::find(generators.begin(), generators.end(), g) != generators.end(); };
-  if (used(Generator::global) || used(Generator::longformer)) {
-    const bool windowed = used(Generator::window_overlap) || used(Generator::longformer);
-    parts.dense_rows = global_tokens(o, parts.n, windowed, inputs);
-  }
-  if (used(Generator::bigbird) && parts.n > 0) {
+  parts.dense_rows = global_tokens(o, generators, parts.n, inputs);
+  if (has(generators, Generator::bigbird) && parts.n > 0) {
     const int64_t last = (parts.n - 1) / o.b * o.b;
     for (int64_t i = 0; i < std::min(o.b, parts.n); ++i) parts.dense_rows.push_back(static_cast<int32_t>(i));
     for (int64_t i = last; i < parts.n; ++i) parts.dense_rows.push_back(static_cast<int32_t>(i));
   }
   sort_unique(parts.dense_rows);
   parts.dense_columns = parts.dense_rows;
-  if (used(Generator::fixed)) {
+  if (has(generators, Generator::fixed)) {
     for (int64_t j = 0; j < parts.n; ++j)
-      if (j % o.l >= o.l - o.c) parts.dense_columns.push_back(static_cast<int32_t>(j));
+      if (is_fixed_column(o, j)) parts.dense_columns.push_back(static_cast<int32_t>(j));
     sort_unique(parts.dense_columns);
   }
   for (const int32_t i : parts.dense_rows)
@@ -153,6 +119,44 @@ void make_blocks(const PatternOptions& o, const PatternInputs& inputs, Structure
 }
 
 }  // namespace
+
+Interval band_of(const PatternOptions& options, const std::vector<Generator>& generators, int64_t i, int64_t n) {
+  // Every window touches the diagonal, so that their union is one interval.
+  Interval keys = {i, i + (options.self_loops ? 1 : 0)};
+  for (const Generator generator : generators) {
+    const Interval more = window(options, generator, i);
+    keys = {std::min(keys.begin, more.begin), std::max(keys.end, more.end)};
+  }
+  if (has(generators, Generator::full)) keys = {0, n};
+  return {std::max<int64_t>(keys.begin, 0), std::min(keys.end, options.causal ? i + 1 : n)};
+}
+
+std::vector<int32_t> global_tokens(const PatternOptions& options, const std::vector<Generator>& generators, int64_t n,
+                                   const PatternInputs& inputs) {
+  std::vector<int32_t> tokens;
+  if (!has(generators, Generator::global) && !has(generators, Generator::longformer)) return tokens;
+  const auto add = [&](int64_t token) {
+    if (token < n) tokens.push_back(static_cast<int32_t>(token));
+  };
+  if (inputs.global_tokens) {
+    for (const int64_t token : *inputs.global_tokens) add(token);
+  } else if (options.global_choice == GlobalChoice::list) {
+    for (const int64_t token : listed_global_tokens(options)) add(token);
+  } else if (options.global_choice == GlobalChoice::first) {
+    for (int64_t token = 0; token < std::min(options.g, n); ++token) add(token);
+  } else {
+    const bool windowed = has(generators, Generator::window_overlap) || has(generators, Generator::longformer);
+    // A causal pattern must not know how many tokens will follow.
+    const int64_t low = windowed ? options.w : 0, high = options.causal ? options.max_len : n;
+    Draws draws(inputs.seed, Purpose::global_tokens, inputs.layer, 0);
+    Sampler sampler;
+    for (const int32_t token : sampler.sample(draws, high - low, options.g)) add(low + token);
+  }
+  sort_unique(tokens);
+  return tokens;
+}
+
+bool is_fixed_column(const PatternOptions& options, int64_t j) { return j % options.l >= options.l - options.c; }
 
 void place_columns(PatternParts& parts) {
   if (parts.dense_columns.empty()) return;

@@ -10,6 +10,21 @@
 
 namespace longspan::patterns {
 
+/// Positions [begin, end).
+struct Interval {
+  int64_t begin, end;
+};
+
+/// The keys of query i in the band of n tokens, were it no dense row. Both ends ascend with i.
+Interval band_of(const PatternOptions& options, const std::vector<Generator>& generators, int64_t i, int64_t n);
+
+/// Dense rows among the tokens below n, ascending, those of bigbird apart.
+std::vector<int32_t> global_tokens(const PatternOptions& options, const std::vector<Generator>& generators, int64_t n,
+                                   const PatternInputs& inputs);
+
+/// Whether the generator fixed makes j a dense column.
+bool is_fixed_column(const PatternOptions& options, int64_t j);
+
 struct Structure {
   PatternParts parts;  ///< with `rest` empty
   /// Blocks that meet another piece and so cannot be pieces themselves: their pairs go to the rest. As parts.blocks.

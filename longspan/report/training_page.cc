@@ -37,7 +37,7 @@ std::string status_sentence(const TrainingRun& run) {
 std::string loss_sentence(const TrainingRun& run) {
   if (run.loss.bins().empty()) return "";
   const Binned::Bin& last = run.loss.bins().back();
-  std::string text = str_cat("Training stands at ", fixed(last.mean, 3), " bits per byte",
+  std::string text = str_cat("Training stands at ", fixed(last.mean, 3), " ", run.loss_unit,
                              last.count > 1 ? str_cat(" (mean of the last ", last.count, " steps)") : "");
   if (run.validation.empty()) return text + ".";
   const auto best = std::min_element(run.validation.begin(), run.validation.end(),
@@ -48,7 +48,7 @@ std::string loss_sentence(const TrainingRun& run) {
   return text + ".";
 }
 
-LineChart chart_of(const TrainingRun& run, const char* title, const char* y_label, const Binned& values) {
+LineChart chart_of(const TrainingRun& run, const char* title, const std::string& y_label, const Binned& values) {
   LineChart chart;
   chart.title = title;
   chart.x_label = "optimizer steps";
@@ -59,7 +59,7 @@ LineChart chart_of(const TrainingRun& run, const char* title, const char* y_labe
 }
 
 LineChart loss_chart(const TrainingRun& run) {
-  LineChart chart = chart_of(run, "Loss", "bits per byte", run.loss);
+  LineChart chart = chart_of(run, "Loss", run.loss_unit, run.loss);
   chart.y_log = true;
   chart.series[0].name = "training";
   if (!run.validation.empty()) chart.series.push_back({"validation", run.validation});

@@ -22,8 +22,9 @@ struct TrainingRun {
   std::string written;                                           ///< when, for a person
   int64_t checkpoint = 0;                                        ///< step of the last one, 0: none yet
   std::vector<int64_t> resumed;                                  ///< steps from which the run went on in a new process
-  Binned loss, gradient_norm, learning_rate, tokens_per_second;  ///< by step; loss in bits per byte
-  Points validation;                                             ///< (step, bits per byte)
+  Binned loss, gradient_norm, learning_rate, tokens_per_second;  ///< by step
+  Points validation;                                             ///< (step, loss)
+  std::string loss_unit = "bits per byte";                       ///< of both
   std::vector<std::pair<std::string, std::string>> facts;        ///< of model and data
   std::vector<std::pair<std::string, std::string>> machine;      ///< machine and versions
   Json options;                                                  ///< the complete configuration

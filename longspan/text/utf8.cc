@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "longspan/base/check.h"
 #include "longspan/base/utf8_character.h"
 
 namespace longspan {
@@ -24,6 +25,15 @@ std::size_t invalid_utf8(std::string_view text) {
     i += length;
   }
   return std::string_view::npos;
+}
+
+std::string utf8_fault(std::string_view text, int64_t offset) {
+  const std::size_t at = invalid_utf8(text);
+  if (at == std::string_view::npos) return "";
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(text[at]);
+  return str_cat("is not UTF-8 at byte ", offset + static_cast<int64_t>(at), " of the text (0x", kDigits[byte >> 4],
+                 kDigits[byte & 15], "); convert it, or use the tokenizer bytes");
 }
 
 std::size_t whole_characters(std::string_view text) {

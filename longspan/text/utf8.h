@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace longspan {
@@ -9,6 +11,10 @@ namespace longspan {
 /// Offset of the first byte that no valid UTF-8 has there (RFC 3629: shortest forms only, no surrogates, at most
 /// U+10FFFF; an unfinished character at the end counts), or npos.
 std::size_t invalid_utf8(std::string_view text);
+
+/// What is wrong with `text`, which begins at byte `offset` of a larger one, when that is not UTF-8: "is not UTF-8 at
+/// byte 12 of the text (0xe9); ..."; else "".
+std::string utf8_fault(std::string_view text, int64_t offset);
 
 /// Bytes at the start of `text` that can be shown: everything but an unfinished character at the end. Bytes that are no
 /// UTF-8 at all are passed through, never held back for more than three bytes.

@@ -11,8 +11,11 @@
 namespace longspan::train {
 
 AdamW::AdamW(const models::LanguageModel& model, const TrainOptions& options)
+    : AdamW(model.parameter_groups(options.epe_lr_factor), options) {}
+
+AdamW::AdamW(const std::vector<models::ParameterGroup>& groups, const TrainOptions& options)
     : beta1_(options.beta1), beta2_(options.beta2), epsilon_(options.epsilon), clip_(options.clip) {
-  for (const auto& from : model.parameter_groups(options.epe_lr_factor)) {
+  for (const auto& from : groups) {
     if (from.parameters.empty()) continue;
     Group group;
     group.weight_decay = from.weight_decay ? options.weight_decay : 0;

@@ -1,4 +1,4 @@
-// AdamW on the parameter groups of a language model, with a state that is plain tensors.
+// AdamW on the parameter groups of a model, with a state that is plain tensors.
 #pragma once
 
 #include <string>
@@ -14,6 +14,7 @@ namespace longspan::train {
 /// epsilon) with g scaled to the clipping bound first, wd only in groups that decay, lr times the group's factor.
 class AdamW {
  public:
+  AdamW(const std::vector<models::ParameterGroup>& groups, const TrainOptions& options);
   AdamW(const models::LanguageModel& model, const TrainOptions& options);
 
   /// The gradients of all parameters, in a fixed order; a parameter that the loss did not reach gets zeros.

@@ -1,97 +1,15 @@
-#include "longspan/train/checkpoint.h"
-
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
-
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <system_error>
 
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/model_files.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/carried_rows.h"
-#include "longspan/train/checkpoint_store.h"
+#include "longspan/train/checkpoint_file.h"
 #include "longspan/train/distributed.h"
 #include "longspan/train/train.h"
 
 namespace longspan::train {
-
-namespace {
-
-constexpr const char* kFormat = "longspan.training.1";
-constexpr const char* kValidationLoss = "validation_loss";
-
-std::string file_in(const std::string& folder) { return folder + "/" + kTrainingFile; }
-
-SafetensorsFile open(const std::string& folder) {
-  SafetensorsFile file(file_in(folder));
-  const std::string& format = file.metadata("format");
-  LONGSPAN_CHECK(format == kFormat, file.path(), ": expected format ", kFormat, ", got ", format);
-  return file;
-}
-
-int64_t integer(const SafetensorsFile& file, const std::string& key) {
-  const std::string& text = file.metadata(key);
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  LONGSPAN_CHECK(error == std::errc() && end == text.data() + text.size() && value >= 0, file.path(), ": ", key,
-                 " must be a count, got '", text, "'");
-  return value;
-}
-
-Json object(const SafetensorsFile& file, const std::string& key) {
-  Json json = parse_json(file.metadata(key), file.path());
-  LONGSPAN_CHECK(json.is_object(), file.path(), ": ", key, " must be an object, got ", json.type_name());
-  return json;
-}
-
-CheckpointInfo info_of(const SafetensorsFile& file) {
-  CheckpointInfo info;
-  info.step = integer(file, "step");
-  if (const auto at = file.metadata().find(kValidationLoss); at != file.metadata().end()) {
-    double loss = 0;
-    const auto [end, error] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), loss);
-    LONGSPAN_CHECK(error == std::errc() && end == at->second.data() + at->second.size() && std::isfinite(loss),
-                   file.path(), ": ", kValidationLoss, " must be a number, got '", at->second, "'");
-    info.validation_loss = loss;
-  }
-  return info;
-}
-
-/// The shortest text that reads back as the same number.
-std::string exact_text(double value) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
-/// What `read` makes of the latest checkpoint of a folder that it accepts; what it said of later ones joins `refused`.
-/// InputError, as of the latest, when it accepts none.
-template <class Read>
-auto read_latest(const std::string& folder, std::vector<std::string>& refused, const Read& read) {
-  const auto checkpoints = find_checkpoints(folder);
-  LONGSPAN_CHECK(!checkpoints.empty(), folder, ": there is no checkpoint to go on from");
-  for (const auto& checkpoint : checkpoints) {
-    try {
-      return read(checkpoint.folder);
-    } catch (const InputError& error) {
-      refused.push_back(error.what());
-    }
-  }
-  throw InputError(refused.front());
-}
-
-/// Fields whose value differs, as "name: before, now", for a person.
-std::string differences(const Json& before, const Json& now) {
-  std::string out;
-  for (const auto& [name, value] : now.items())
-    if (!before.contains(name) || before[name] != value)
-      out += str_cat(out.empty() ? "" : ", ", name, " ", before.value(name, Json()).dump(), " -> ", value.dump());
-  return out;
-}
-
-}  // namespace
 
 models::NamedTensors Trainer::tensors() const {
   models::NamedTensors out = optimizer_->state();
@@ -105,7 +23,7 @@ void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const 
   for (const auto& [name, rows] : reader_->state()) content[name] = peers_ ? peers_->gather_rows(rows) : rows;
   if (!writes()) return;
   content["generator"] = at::detail::getDefaultCPUGenerator().get_state();
-  std::map<std::string, std::string> metadata = {{"format", kFormat},
+  std::map<std::string, std::string> metadata = {{"format", kCheckpointFormat},
                                                  {"step", std::to_string(step_)},
                                                  {"threads", std::to_string(at::get_num_threads())},
                                                  {"train_tokens", std::to_string(data_.train->size())},
@@ -113,7 +31,7 @@ void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const 
                                                  {"train", to_json(options_).dump()},
                                                  {"fingerprint", models::fingerprint(content)}};
   if (validation_ && validation_->step == step_) metadata[kValidationLoss] = exact_text(validation_->loss);
-  models::write_tensors(file_in(folder), content, metadata);
+  models::write_tensors(checkpoint_file(folder), content, metadata);
 
   Json config = extra.is_null() ? Json::object() : extra;
   config["train"] = to_json(options_);
@@ -130,15 +48,15 @@ std::vector<std::string> Trainer::resume(const std::string& folder) {
 }
 
 std::vector<std::string> Trainer::load(const std::string& checkpoint) {
-  const SafetensorsFile file = open(checkpoint);
+  const SafetensorsFile file = open_checkpoint(checkpoint);
   const std::string& path = file.path();
-  const Json model = object(file, "model");
+  const Json model = object_in(file, "model");
   LONGSPAN_CHECK(models::config_from_json(model) == model_->config(), path, ": another model (",
                  differences(model, models::to_json(model_->config())), ")");
   const CheckpointInfo info = info_of(file);
-  const int64_t threads = integer(file, "threads");
-  const int64_t train_tokens = integer(file, "train_tokens");
-  const Json options = object(file, "train");
+  const int64_t threads = integer_in(file, "threads");
+  const int64_t train_tokens = integer_in(file, "train_tokens");
+  const Json options = object_in(file, "train");
 
   models::NamedTensors into = tensors();
   at::Generator generator = at::detail::getDefaultCPUGenerator();
@@ -179,18 +97,18 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   return warnings;
 }
 
-CheckpointInfo checkpoint_info(const std::string& folder) { return info_of(open(folder)); }
+CheckpointInfo checkpoint_info(const std::string& folder) { return info_of(open_checkpoint(folder)); }
 
 bool is_resumable(const std::string& folder) { return !find_checkpoints(folder).empty(); }
 
 Json saved_configuration(const std::string& folder) {
   std::vector<std::string> refused;
   return read_latest(folder, refused, [](const std::string& checkpoint) {
-    const SafetensorsFile file = open(checkpoint);
+    const SafetensorsFile file = open_checkpoint(checkpoint);
     Json out = Json::object();
-    out["model"] = object(file, "model");
+    out["model"] = object_in(file, "model");
     models::check_weights(file, models::config_from_json(out["model"]), "weights.");  // before a model is made of it
-    out["train"] = object(file, "train");
+    out["train"] = object_in(file, "train");
     return out;
   });
 }

@@ -25,7 +25,7 @@ constexpr double kFloatBytes = 4;
 double as_double(int64_t value) { return static_cast<double>(value); }
 
 nn::AttentionPtr attention_of(const models::ModelConfig& config) {
-  return nn::make_attention(config.attention, nn::Pattern::causal_self, models::attention_sizes(config),
+  return nn::make_attention(config.attention, nn::Pattern::causal_self, models::block_options(config).sizes,
                             config.attention_options);
 }
 

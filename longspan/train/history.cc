@@ -60,14 +60,13 @@ bool read_events(const std::string& path, int64_t step, AtomicFile* into,
 }  // namespace
 
 Json to_json(const StepResult& result, double bytes_per_token) {
-  return {{"event", "step"},
-          {"step", result.step},
-          {"loss", result.loss},
-          {"bits_per_byte", bits_per_byte(result.loss, bytes_per_token)},
-          {"lr", result.learning_rate},
-          {"grad_norm", result.grad_norm},
-          {"tokens", result.tokens},
-          {"tokens_per_second", static_cast<double>(result.tokens) / result.seconds}};
+  Json json = {{"event", "step"}, {"step", result.step}, {"loss", result.loss}};
+  if (bytes_per_token > 0) json["bits_per_byte"] = bits_per_byte(result.loss, bytes_per_token);
+  json["lr"] = result.learning_rate;
+  json["grad_norm"] = result.grad_norm;
+  json["tokens"] = result.tokens;
+  json["tokens_per_second"] = static_cast<double>(result.tokens) / result.seconds;
+  return json;
 }
 
 double bits_per_byte(const ValidationResult& result) {
@@ -76,11 +75,11 @@ double bits_per_byte(const ValidationResult& result) {
 }
 
 Json to_json(const ValidationResult& result) {
-  return {{"event", "validation"},
-          {"step", result.step},
-          {"loss", result.loss},
-          {"bits_per_byte", bits_per_byte(result)},
-          {"tokens", result.tokens}};
+  Json json = {{"event", "validation"}, {"step", result.step}, {"loss", result.loss}};
+  if (result.metrics.empty()) json["bits_per_byte"] = bits_per_byte(result);
+  for (const auto& [name, value] : result.metrics) json[name] = value;
+  json["tokens"] = result.tokens;
+  return json;
 }
 
 History::History(std::string path, int64_t step, double bytes_per_token,

@@ -11,9 +11,9 @@
 namespace longspan::train {
 
 /// {"event": "step", step, loss, bits_per_byte, lr, grad_norm, tokens, tokens_per_second}, as the program prints it
-/// too.
+/// too. `bytes_per_token` 0: targets are no text, and nothing is said of bits per byte.
 Json to_json(const StepResult& result, double bytes_per_token);
-/// {"event": "validation", step, loss, bits_per_byte, tokens}.
+/// {"event": "validation", step, loss, bits_per_byte, tokens}; of a task the metrics instead of bits per byte.
 Json to_json(const ValidationResult& result);
 /// Bits of the targets divided by the bytes of text behind them.
 double bits_per_byte(const ValidationResult& result);

@@ -31,10 +31,12 @@ struct StepResult {
 
 struct ValidationResult {
   int64_t step = 0;
-  double loss = 0;  ///< mean nats per token
+  double loss = 0;  ///< mean nats per target
   int64_t tokens = 0;
   double seconds = 0;
   int64_t source_bytes = 0;  ///< of text behind the targets; 0: one a token
+  /// Of a task (longspan/tasks), whose targets need not be text: what it is measured by, beside the loss.
+  std::vector<std::pair<std::string, double>> metrics = {};
 };
 
 /// A loss or a gradient that is not finite.

@@ -7,7 +7,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs/cli.md"
-BLOCK = re.compile(r"<!-- json: ([a-z. ]+) -->\n(.*?)<!-- /json -->", re.S)
+BLOCK = re.compile(r"<!-- json: ([a-z. -]+) -->\n(.*?)<!-- /json -->", re.S)
 
 
 def documented():
@@ -37,4 +37,4 @@ def undocumented(fields, value, prefix=""):
 
 def subcommand(arguments):
     words = [word for word in map(str, arguments) if not word.startswith("-")]
-    return " ".join(words[:2] if words[0] == "inspect" else words[:1])
+    return " ".join(words[:2] if words[0] in ("inspect", "task") else words[:1])

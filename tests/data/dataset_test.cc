@@ -104,7 +104,7 @@ TEST_F(DatasetTest, InputsThatAreRefused) {
   EXPECT_EQ(refusal(options({})), "prepare: no input file given");
   EXPECT_EQ(refusal(options({good, empty})), empty + ": is empty");
   EXPECT_EQ(refusal(options({good}, {empty})), empty + ": is empty");
-  EXPECT_EQ(refusal(options({""})), "prepare: the name of a text file is empty");
+  EXPECT_EQ(refusal(options({""})), "the name of a text file is empty");
   EXPECT_EQ(refusal(options({path("none")})), path("none") + ": cannot be opened: No such file or directory");
   EXPECT_EQ(refusal(options({path("folder")})), path("folder") + ": holds no files");
   EXPECT_EQ(refusal(options({good, good})), good + ": stands twice among the files");

@@ -9,31 +9,38 @@
 namespace longspan::models {
 namespace {
 
-class ChunkedNll : public ::testing::TestWithParam<int64_t> {};
+/// Rows at a time, and whether the scores have a bias.
+class ChunkedNll : public ::testing::TestWithParam<std::tuple<int64_t, bool>> {};
 
 TEST_P(ChunkedNll, ValueAndGradientsEqualTheDirectForm) {
+  const auto [chunk, with_bias] = GetParam();
   torch::manual_seed(2);
   const int64_t rows = 37, width = 6, vocabulary = 19;
   const auto options = torch::TensorOptions().dtype(torch::kDouble);
   const at::Tensor hidden = torch::randn({rows, width}, options).requires_grad_();
   const at::Tensor weight = torch::randn({vocabulary, width}, options).requires_grad_();
+  const at::Tensor bias = torch::randn({vocabulary}, options).requires_grad_();
   const at::Tensor targets = torch::randint(vocabulary, {rows}, torch::kLong);
   const at::Tensor factor = torch::randn({rows}, options);
+  std::vector<at::Tensor> inputs = {hidden, weight};
+  if (with_bias) inputs.push_back(bias);
 
-  const at::Tensor nll = chunked_nll(hidden, weight, targets, GetParam());
-  const auto ours = torch::autograd::grad({nll}, {hidden, weight}, {factor});
-  const at::Tensor direct =
-      -torch::log_softmax(hidden.matmul(weight.t()), -1).gather(1, targets.unsqueeze(1)).squeeze(1);
-  const auto theirs = torch::autograd::grad({direct}, {hidden, weight}, {factor});
+  const at::Tensor nll = chunked_nll(hidden, weight, targets, chunk, with_bias ? bias : at::Tensor());
+  const auto ours = torch::autograd::grad({nll}, inputs, {factor});
+  at::Tensor logits = hidden.matmul(weight.t());
+  if (with_bias) logits = logits + bias;
+  const at::Tensor direct = -torch::log_softmax(logits, -1).gather(1, targets.unsqueeze(1)).squeeze(1);
+  const auto theirs = torch::autograd::grad({direct}, inputs, {factor});
 
   // Logits reach about 4 sqrt(width); gradients of the weight sum `rows` products.
   const double u = testing::sum_bound<double>(rows + vocabulary + width) * 10;
   EXPECT_CLOSE(nll, direct, u * (1 + direct.abs().max().item<double>()));
-  EXPECT_CLOSE(ours[0], theirs[0], u * (1 + theirs[0].abs().max().item<double>()));
-  EXPECT_CLOSE(ours[1], theirs[1], u * (1 + theirs[1].abs().max().item<double>()));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_CLOSE(ours[i], theirs[i], u * (1 + theirs[i].abs().max().item<double>()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Chunks, ChunkedNll, ::testing::Values(0, 1, 5, 36, 37, 1000));
+INSTANTIATE_TEST_SUITE_P(Chunks, ChunkedNll,
+                         ::testing::Combine(::testing::Values(0, 1, 5, 36, 37, 1000), ::testing::Bool()));
 
 TEST(ChunkedNllMemory, NothingOfAllLogitsStands) {
   const int64_t rows = 1000, width = 8, vocabulary = 50000, logit = sizeof(float);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "definition.h"
+#include "longspan/base/recently_used.h"
 #include "longspan/patterns/build.h"
-#include "longspan/patterns/cache.h"
 #include "longspan/patterns/statistics.h"
 #include "tests/io/scratch_folder.h"
 
@@ -155,42 +155,44 @@ TEST(Statistics, TheMapHoldsEveryPair) {
   EXPECT_EQ(map_of(Pattern().view(), 10).cells, 0);
 }
 
-TEST(Cache, KeepsWhatWasUsedLast) {
+// Texts of one length share a pattern, within a number of bytes.
+TEST(RecentlyUsed, KeepsWhatWasAskedForLast) {
   const PatternOptions options = pattern_options("window_band+random");
-  const int64_t one = build_pattern(options, 500).bytes();
-  PatternCache cache(options, 2 * one + one / 2);
-  const Pattern first = cache.get(500, {});
-  EXPECT_EQ(cache.get(500, {}).view().rest.keys, first.view().rest.keys);
-  EXPECT_NE(cache.get(500, {.seed = 1}), first);
-  EXPECT_EQ(cache.get(500, {}).view().rest.keys, first.view().rest.keys);
-  cache.get(500, {.layer = 1});  // the third: the one used longest ago goes
-  EXPECT_LE(cache.bytes(), 2 * one + one / 2);
-  EXPECT_EQ(cache.get(500, {}).view().rest.keys, first.view().rest.keys);
-  PatternCache tiny(options, 1);
-  const Pattern kept = tiny.get(500, {});
-  EXPECT_EQ(tiny.get(500, {}).view().rest.keys, kept.view().rest.keys);
+  const auto bytes = [](const Pattern& pattern) { return pattern.bytes(); };
+  int made = 0;
+  const auto get = [&](RecentlyUsed<uint64_t, Pattern>& cache, uint64_t seed) {
+    const auto make = [&] {
+      ++made;
+      return build_pattern(options, 500, {.seed = seed});
+    };
+    return cache.get(seed, make, bytes);
+  };
+  RecentlyUsed<uint64_t, Pattern> two(5 * build_pattern(options, 500).bytes() / 2);
+  const Pattern first = get(two, 0);
+  EXPECT_EQ(get(two, 0).view().rest.keys, first.view().rest.keys) << "the same memory";
+  EXPECT_NE(get(two, 1), first);
+  get(two, 0);
+  EXPECT_EQ(made, 2);
+  get(two, 2);  // the third: the one used longest ago goes
+  get(two, 0);
+  EXPECT_EQ(made, 3);
+  get(two, 1);
+  EXPECT_EQ(made, 4);
+  RecentlyUsed<uint64_t, Pattern> tiny(1);
+  const Pattern kept = get(tiny, 7);
+  EXPECT_EQ(get(tiny, 7).view().rest.keys, kept.view().rest.keys) << "the newest always stays";
+  RecentlyUsed<uint64_t, Pattern> few(int64_t{1} << 40, 2);
+  made = 0;
+  for (const uint64_t seed : {1, 2, 1, 3, 1, 2}) get(few, seed);
+  EXPECT_EQ(made, 4) << "two values at most";
 }
 
-/// While a pattern is made, another thread asks for the same one, and is faster.
-class Overtaken final : public Parallel {
- public:
-  explicit Overtaken(std::function<void()> other) : other_(std::move(other)) {}
-  int workers() const override { return 1; }
-  void run(int64_t count, const std::function<void(int64_t, int)>& task) const override {
-    other_();
-    SerialParallel().run(count, task);
-  }
-
- private:
-  std::function<void()> other_;
-};
-
-TEST(Cache, APatternThatTwoThreadsMadeIsKeptOnce) {
-  const PatternOptions options = pattern_options("window_band+random");
-  PatternCache cache(options);
-  const Pattern made = cache.get(500, {}, Overtaken([&] { cache.get(500, {}); }));
-  EXPECT_EQ(cache.bytes(), made.bytes());
-  EXPECT_EQ(cache.get(500, {}).view().rest.keys, made.view().rest.keys);
+TEST(RecentlyUsed, KeepsTheValueOfTheFasterOfTwoThreads) {
+  RecentlyUsed<int, int> cache(1000);
+  const auto size = [](int) { return int64_t{1}; };
+  const auto get = [&](const auto& make) { return cache.get(7, make, size); };
+  EXPECT_EQ(get([&] { return get([] { return 1; }) + 1; }), 1) << "made while another thread was faster";
+  EXPECT_EQ(get([] { return 3; }), 1);
 }
 
 TEST(Refused, WhatCannotBe) {

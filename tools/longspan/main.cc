@@ -16,6 +16,7 @@
 #include "interrupt.h"
 #include "log.h"
 #include "output.h"
+#include "task/task.h"
 #include "usage.h"
 
 namespace longspan::tool {
@@ -29,12 +30,15 @@ const std::vector<Subcommand>& subcommands() {
       {"eval", "bits per byte of a model on the same target bytes with more or less context", set_up_eval, kModel},
       {"score", "log-likelihood of a text of any length, as it comes", set_up_score, kModel},
       {"generate", "continue a prompt", set_up_generate, kModel | kSeed},
+      {"task", "encoders on documents: masked tokens, labels, answers to questions", nullptr, 0, task_commands()},
       {"bench", "time an attention, alternating with a peer", set_up_bench, kModel | kSeed},
       {"inspect", "attentions, options and fields; a model's memory at work; sparse patterns", nullptr, 0,
        inspect_subjects()},
       {"ablations", "train and compare variants of LAVO with one part changed in each", set_up_ablations,
        kReport | kThreads | kSeed | kVerbose},
       {"demo", "train and compare three small models on novels; write a report", set_up_demo,
+       kReport | kThreads | kSeed | kVerbose},
+      {"demo-documents", "train and compare attentions on long documents; write a report", set_up_demo_documents,
        kReport | kThreads | kSeed | kVerbose},
   };
   return table;

@@ -32,6 +32,7 @@ RunRecorder::RunRecorder(std::string folder, report::TrainingRun page, double by
     : folder_(std::move(folder)),
       page_(std::move(page)),
       bytes_per_token_(bytes_per_token),
+      loss_(bytes_per_token > 0 ? "bits_per_byte" : "loss"),
       first_step_(page_.step),
       started_(now()) {
   page_.checkpoint = page_.step;
@@ -71,13 +72,13 @@ void RunRecorder::note(const Json& event) {
   const std::string kind = event.value("event", "");
   const double step = number("step");
   if (kind == "step") {
-    page_.loss.add(step, number("bits_per_byte"));
+    page_.loss.add(step, number(loss_));
     page_.gradient_norm.add(step, number("grad_norm"));
     page_.learning_rate.add(step, number("lr"));
     page_.tokens_per_second.add(step, number("tokens_per_second"));
   } else if (kind == "validation") {
     std::erase_if(page_.validation, [&](const auto& point) { return point.first == step; });
-    page_.validation.emplace_back(step, number("bits_per_byte"));
+    page_.validation.emplace_back(step, number(loss_));
   } else if (kind == "start" && step > 0) {
     page_.resumed.push_back(static_cast<int64_t>(step));
   }

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,7 +19,6 @@
 #include "longspan/base/check.h"
 #include "longspan/data/dataset.h"
 #include "longspan/data/tokenizer_file.h"
-#include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
 #include "longspan/models/model_files.h"
 #include "longspan/report/format.h"
@@ -30,6 +28,7 @@
 #include "longspan/train/memory.h"
 #include "output.h"
 #include "run_config.h"
+#include "run_folder.h"
 #include "run_page.h"
 #include "run_recorder.h"
 #include "train_display.h"
@@ -45,38 +44,6 @@ struct Options {
   RunConfigSources config;
   bool resume = false, dry_run = false, no_report = false;
 };
-
-/// Whether there is more than our lock and what a killed run leaves before its first checkpoint: unfinished files, its
-/// history and the page that goes with it.
-bool is_taken(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const bool has_history = fs::exists(fs::path(folder) / train::History::kFile, error);
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (has_history && (name == train::History::kFile || name == RunRecorder::kPage)) continue;
-    if (name != FolderLock::kLockFile && !is_unfinished(name)) return true;
-  }
-  return false;  // one that cannot be read: writing says what is wrong
-}
-
-/// "a, b and 3 more"
-std::string short_list(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i > 0 ? ", " : "") + names[i];
-  return names.size() > kShown ? str_cat(text, " and ", names.size() - kShown, " more") : text;
-}
-
-/// Says what a model that begins from another one did not get from it.
-void begin_from(const std::string& folder, const Tokenizer& tokenizer, models::LanguageModel& model,
-                const std::function<void(const std::string&)>& tell) {
-  const models::InitialWeights taken = models::init_weights(folder, tokenizer, model);
-  if (!taken.missing.empty())
-    tell(str_cat("warning: --init-from: not in '", folder, "', so drawn anew: ", short_list(taken.missing)));
-  if (!taken.left_over.empty())
-    tell(str_cat("warning: --init-from: of '", folder, "' not used: ", short_list(taken.left_over)));
-}
 
 /// A run goes on with the tokens that its weights know. A checkpoint whose tokenizer cannot be read says nothing of it.
 void check_tokenizer(const Options& options, const Dataset& dataset) {
@@ -175,7 +142,8 @@ void train(const Options& options, const CommonOptions& common) {
   const SplitInfo& info = dataset.info("train");
   const double bytes_per_token = static_cast<double>(info.source_bytes) / static_cast<double>(info.tokens);
   const auto model = train::make_model(config.model, config.train.seed);
-  if (!options.init_from.empty()) begin_from(options.init_from, dataset.tokenizer(), *model, tell);
+  if (!options.init_from.empty())
+    tell_initial_weights(options.init_from, models::init_weights(options.init_from, dataset.tokenizer(), *model), tell);
   train::Trainer trainer(model, data_of(dataset), config.train, peers ? &*peers : nullptr);
   if (options.resume) {
     const auto warnings = trainer.resume(options.out);

@@ -93,14 +93,25 @@ void check_borders_shape(const char* op, const char* name, const at::Tensor& cu,
                     ": expected a batch of 1 in a packed call, got B = ", sizes_of<Int>(q)[0]);
 }
 
-/// Probability and seed of dropout; load_dropout() reads the seed.
-inline void check_dropout(const char* op, double dropout, const std::optional<at::Tensor>& seed, const at::Tensor& q) {
-  TORCH_CHECK_VALUE(dropout >= 0 && dropout < 1, op, ": dropout: expected a probability in [0, 1), got ", dropout);
-  TORCH_CHECK_VALUE(seed || dropout == 0, op, ": dropout_seed: expected with a dropout of ", dropout, ", got none");
+/// Probability and seed of dropout; load_dropout() reads the seed. `name` is the probability's.
+inline void check_dropout(const char* op, double dropout, const std::optional<at::Tensor>& seed, const at::Tensor& q,
+                          const char* name = "dropout") {
+  TORCH_CHECK_VALUE(dropout >= 0 && dropout < 1, op, ": ", name, ": expected a probability in [0, 1), got ", dropout);
+  TORCH_CHECK_VALUE(seed || dropout == 0, op, ": dropout_seed: expected with a ", name, " of ", dropout, ", got none");
   if (!seed) return;
   check_dims(op, "dropout_seed", *seed, 0, "no dimensions");
   TORCH_CHECK_VALUE(seed->scalar_type() == at::kLong, op, ": dropout_seed: expected int64, got ", dtype_name(*seed));
   check_on_cpu_or_beside(op, "dropout_seed", *seed, q);
+}
+
+/// The row and the position that dropout counts each sequence from.
+template <class Int>
+void check_dropout_origin(const char* op, const at::Tensor& origin, const Int& sequences, const at::Tensor& q) {
+  TORCH_CHECK_VALUE(origin.dim() == 2 && sizes_of<Int>(origin)[0] == sequences && sizes_of<Int>(origin)[1] == 2, op,
+                    ": dropout_origin: expected [S = ", sequences, ", 2], got ", origin.sym_sizes());
+  TORCH_CHECK_VALUE(origin.scalar_type() == at::kLong, op, ": dropout_origin: expected int64, got ",
+                    dtype_name(origin));
+  check_on_cpu_or_beside(op, "dropout_origin", origin, q);
 }
 
 /// Whether the elements of `t` can be read: not on the meta device, nor in a tensor that stands for one while a graph

@@ -5,6 +5,7 @@
 #include <ATen/ops/bitwise_right_shift.h>
 #include <ATen/ops/broadcast_tensors.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
 
 #include <array>
 #include <cstdint>
@@ -77,6 +78,19 @@ at::Tensor DropoutMask::apply(const at::Tensor& p, const at::Tensor& row, const 
     dropped = dropped.narrow_symint(-1, 0, columns);
   }
   return p.masked_fill(dropped, 0) * dropout.scale();
+}
+
+at::Tensor DropoutMask::apply_at(const at::Tensor& p, const at::Tensor& row, const at::Tensor& head,
+                                 const at::Tensor& i, const at::Tensor& j) const {
+  const Dropout dropout{probability_, 0};
+  const auto counters = at::broadcast_tensors({i, at::bitwise_right_shift(j, 2), head, row});
+  const auto flat = [&](int word) { return low_word(counters[word]).reshape(-1); };
+  const Block words = philox4x32({flat(0), flat(1), flat(2), flat(3)}, key_[0], key_[1]);
+  const at::Tensor which = j.bitwise_and(3).expand_symint(counters[0].sym_sizes()).reshape(-1);
+  const at::Tensor word =
+      at::where(which < 2, at::where(which == 0, words[0], words[1]), at::where(which == 2, words[2], words[3]));
+  const at::Tensor dropped = word < static_cast<int64_t>(dropout.threshold());
+  return p.masked_fill(dropped.view_symint(counters[0].sym_sizes()), 0) * dropout.scale();
 }
 
 }  // namespace longspan::ops

@@ -23,6 +23,10 @@ class DropoutMask {
   /// first element of p stands at position 4 group[0] + shift, and group has one four more.
   at::Tensor apply(const at::Tensor& p, const at::Tensor& row, const at::Tensor& head, const at::Tensor& i,
                    const at::Tensor& group, const at::Tensor& shift = {}) const;
+  /// The same for elements in any order: row, head, i and j, which broadcast to the shape of p, are those of each. Four
+  /// times the work.
+  at::Tensor apply_at(const at::Tensor& p, const at::Tensor& row, const at::Tensor& head, const at::Tensor& i,
+                      const at::Tensor& j) const;
 
  private:
   double probability_;

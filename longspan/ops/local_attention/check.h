@@ -72,17 +72,6 @@ void check_packing(const Inputs& x, const Options& o, const Shape<Int>& s) {
 }
 
 template <class Int>
-void check_dropout_origin(const Inputs& x, const Options& o, const Shape<Int>& s) {
-  const at::Tensor& origin = *o.dropout_origin;
-  const Int sequences = o.cu_seqlens ? Int(sizes_of<Int>(*o.cu_seqlens)[0] - 1) : s.batch;
-  TORCH_CHECK_VALUE(origin.dim() == 2 && sizes_of<Int>(origin)[0] == sequences && sizes_of<Int>(origin)[1] == 2, kOp,
-                    ": dropout_origin: expected [S = ", sequences, ", 2], got ", origin.sym_sizes());
-  TORCH_CHECK_VALUE(origin.scalar_type() == at::kLong, kOp, ": dropout_origin: expected int64, got ",
-                    dtype_name(origin));
-  check_on_cpu_or_beside(kOp, "dropout_origin", origin, x.q);
-}
-
-template <class Int>
 Shape<Int> check(const Inputs& x, const Options& o) {
   const auto s = check_operands<Int>(x);
   TORCH_CHECK_VALUE(o.reach_left >= 0, kOp, ": reach_left: expected 0 or more, got ", o.reach_left);
@@ -91,7 +80,9 @@ Shape<Int> check(const Inputs& x, const Options& o) {
   if (x.table) check_table<Int>(x, o, s.heads);
   check_packing(x, o, s);
   check_dropout(kOp, o.dropout, o.dropout_seed, x.q);
-  if (o.dropout_origin) check_dropout_origin<Int>(x, o, s);
+  if (o.dropout_origin)
+    check_dropout_origin<Int>(kOp, *o.dropout_origin, o.cu_seqlens ? Int(sizes_of<Int>(*o.cu_seqlens)[0] - 1) : s.batch,
+                              x.q);
   return s;
 }
 

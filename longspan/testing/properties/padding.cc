@@ -33,10 +33,59 @@ std::vector<std::pair<std::string, at::Tensor>> masks(int64_t batch, int64_t n, 
   return {{"left", left}, {"right", right}, {"inner", inner}};
 }
 
+/// Rows of different lengths, one of them empty; and nothing at all. `expected`: of x without a mask.
+void check_empty_rows(Probe& probe, Verdict& verdict, const at::Tensor& x, const nn::AttentionInputs& bare,
+                      const at::Tensor& expected) {
+  auto& module = probe.module();
+  at::NoGradGuard no_grad;
+  auto ragged = at::ones({x.size(0), x.size(1)}, at::TensorOptions().dtype(at::kBool));
+  ragged[0].fill_(false);
+  nn::AttentionInputs inputs = bare;
+  inputs.valid = ragged;
+  const auto y = module.forward(spread(x.masked_select(ragged.unsqueeze(-1)).view({1, -1, x.size(2)}), ragged), inputs);
+  verdict.zero("a row of padding alone", y[0]);
+  verdict.close("beside a row of padding alone", y.narrow(0, 1, y.size(0) - 1), expected.narrow(0, 1, y.size(0) - 1),
+                module);
+
+  inputs = bare;
+  const auto none = module.forward(x.narrow(1, 0, 0), inputs);
+  if (none.sizes() != x.narrow(1, 0, 0).sizes()) verdict.fail("N = 0: wrong shape of the output");
+  if (probe.cross()) {
+    inputs.source_valid = at::zeros({x.size(0), bare.source->size(1)}, ragged.options());
+    // Nothing to attend to gives zeros before the output projection, the same for every query.
+    const auto nothing = module.forward(x, inputs);
+    verdict.same_bits("a source of padding alone", nothing, nothing[0][0].expand_as(nothing).contiguous());
+    if (!nothing.isfinite().all().item<bool>()) verdict.fail("a source of padding alone: output is not finite");
+  }
+}
+
+/// A self-attention that reads the mask itself: what stands at invalid places does not matter, and nothing comes out
+/// there.
+void check_masked(Probe& probe, Verdict& verdict) {
+  const auto x = probe.tokens();
+  const auto weight = probe.random(x.sizes());
+  for (const auto& [name, mask] : masks(x.size(0), x.size(1), 5)) {
+    nn::AttentionInputs inputs;
+    inputs.valid = mask;
+    const auto invalid = mask.unsqueeze(-1).logical_not();
+    const auto padded = spread(x, mask), weights = spread(weight, mask);
+    const auto actual = run(probe, padded, inputs, weights);
+    const auto other = run(probe, padded.masked_fill(invalid, 7), inputs, weights.masked_fill(invalid, -3));
+    verdict.zero(name + ", output at invalid places", actual.y.masked_select(invalid));
+    verdict.zero(name + ", gradient at invalid places", actual.dx.masked_select(invalid));
+    verdict.same_bits(name + ", other padding", other.y, actual.y);
+    verdict.same_bits(name + ", other padding, gradient", other.dx, actual.dx);
+    for (const auto& [parameter, gradient] : actual.dparameters)
+      verdict.same_bits(name + ", other padding, gradient of " + parameter, other.dparameters.at(parameter), gradient);
+  }
+  check_empty_rows(probe, verdict, x, {}, run(probe, x, {}, weight).y);
+}
+
 }  // namespace
 
 void check_padding(Probe& probe, Verdict& verdict) {
   auto& module = probe.module();
+  if (!module.properties().packs_padding) return check_masked(probe, verdict);
   const auto x = probe.tokens();
   const auto weight = probe.random(x.sizes());
   nn::AttentionInputs bare;
@@ -72,33 +121,14 @@ void check_padding(Probe& probe, Verdict& verdict) {
       const auto padded = spread(x, mask);
       const int64_t cut = padded.size(1) / 3;
       const auto head = module.extend(state, padded.narrow(1, 0, cut), mask.narrow(1, 0, cut));
-      const auto tail = module.extend(state, padded.narrow(1, cut, padded.size(1) - cut), mask.narrow(1, cut, mask.size(1) - cut));
+      const auto tail =
+          module.extend(state, padded.narrow(1, cut, padded.size(1) - cut), mask.narrow(1, cut, mask.size(1) - cut));
       const auto y = at::cat({head, tail}, 1);
       verdict.zero(name + " in a stream, output at invalid places", y.masked_select(mask.unsqueeze(-1).logical_not()));
       verdict.close(name + " in a stream", real_rows(y, mask), expected.y, module);
     }
   }
-
-  // Rows of different lengths, one of them empty; and nothing at all.
-  at::NoGradGuard no_grad;
-  auto ragged = at::ones({x.size(0), x.size(1)}, at::TensorOptions().dtype(at::kBool));
-  ragged[0].fill_(false);
-  nn::AttentionInputs inputs = bare;
-  inputs.valid = ragged;
-  const auto y = module.forward(spread(x.masked_select(ragged.unsqueeze(-1)).view({1, -1, x.size(2)}), ragged), inputs);
-  verdict.zero("a row of padding alone", y[0]);
-  verdict.close("beside a row of padding alone", y.narrow(0, 1, y.size(0) - 1), expected.y.narrow(0, 1, y.size(0) - 1), module);
-
-  inputs = bare;
-  const auto none = module.forward(x.narrow(1, 0, 0), inputs);
-  if (none.sizes() != x.narrow(1, 0, 0).sizes()) verdict.fail("N = 0: wrong shape of the output");
-  if (probe.cross()) {
-    inputs.source_valid = at::zeros({x.size(0), bare.source->size(1)}, ragged.options());
-    // Nothing to attend to gives zeros before the output projection, the same for every query.
-    const auto nothing = module.forward(x, inputs);
-    verdict.same_bits("a source of padding alone", nothing, nothing[0][0].expand_as(nothing).contiguous());
-    if (!nothing.isfinite().all().item<bool>()) verdict.fail("a source of padding alone: output is not finite");
-  }
+  check_empty_rows(probe, verdict, x, bare, expected.y);
 }
 
 }  // namespace longspan::testing

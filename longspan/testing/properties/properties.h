@@ -47,7 +47,8 @@ struct PropertyResult {
 /// - split: any cutting of a stream into extend() calls, parallel then token by token and the reverse, equals
 ///   forward(); gradients through the cuts too.
 /// - padding: left, right and inner padding that holds NaN and infinity changes no valid output and no gradient;
-///   invalid outputs and gradients are 0; a row of padding alone and N = 0 give zeros.
+///   invalid outputs and gradients are 0; a row of padding alone and N = 0 give zeros. Without `packs_padding` valid
+///   outputs need not be those of the text alone.
 /// - isolation: a sequence alone, in a batch and in a pack gives the same outputs and gradients, whatever its mates
 ///   hold.
 /// - layout: strided and transposed inputs and incoming gradients give the same results.

@@ -7,10 +7,12 @@
 #include "field_text.h"
 #include "inspect.h"
 #include "longspan/base/check.h"
+#include "longspan/models/encoder_heads.h"
 #include "longspan/models/generate.h"
 #include "longspan/nn/registry.h"
 #include "longspan/patterns/options.h"
 #include "longspan/report/format.h"
+#include "longspan/tasks/options.h"
 #include "longspan/train/options.h"
 #include "tools/longspan/output.h"
 
@@ -32,13 +34,22 @@ std::vector<Group> groups() {
        models::model_fields().infos()},
       {"train", "\"train\" in config.json and in a file for train --config; --set train.FIELD=VALUE",
        train::train_fields().infos()},
+      {"encoder", "\"encoder\" in config.json and in a file for task train --config; --set encoder.FIELD=VALUE",
+       models::encoder_fields().infos()},
+      {"head", "\"head\" in config.json and in a file for task train --config; --set head.FIELD=VALUE",
+       models::head_fields().infos()},
+      {"task", "\"task\" in config.json and in a file for task train --config; --set task.FIELD=VALUE",
+       tasks::task_fields().infos()},
       {"generate", "flags of generate, with - for _", models::generate_fields().infos()},
       {"pattern", "--set FIELD=VALUE of inspect pattern", patterns::pattern_fields().infos()},
   };
 }
 
 Group attention_group(const nn::AttentionEntry& entry) {
-  return {entry.name, "\"attention_options\" in \"model\"; --set model.attention_options.FIELD=VALUE", entry.fields};
+  return {entry.name,
+          "\"attention_options\" in \"model\" or \"encoder\"; --set model.attention_options.FIELD=VALUE, "
+          "encoder.attention_options.FIELD=VALUE",
+          entry.fields};
 }
 
 Group find_group(const std::string& name) {
@@ -61,7 +72,7 @@ void print(const Group& group, bool json) {
   }
   std::string text =
       group.name + ": " + group.where + "\n" + report::indent(report::to_text(field_table(group.fields, "field")), 2);
-  if (group.name == "model")
+  if (group.name == "model" || group.name == "encoder")
     text += "  attention_options: an object with the options of the attention, see longspan inspect config lavo\n";
   print_text(text + "\n");
 }
@@ -72,7 +83,8 @@ Action set_up_inspect_config(CLI::App& app, const CommonOptions& common) {
   auto names = std::make_shared<std::vector<std::string>>();
   app.add_option(
       "groups", *names,
-      "model, train, generate, pattern, or the name of an attention for its options (default: the first four)");
+      "model, train, encoder, head, task, generate, pattern, or the name of an attention for its options (default: all "
+      "but the last)");
   return [names, &common] {
     std::vector<Group> chosen = names->empty() ? groups() : std::vector<Group>();
     for (const std::string& name : *names) chosen.push_back(find_group(name));

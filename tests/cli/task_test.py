@@ -1,0 +1,143 @@
+"""longspan task: train, eval and predict, one after the other."""
+
+import json
+import os
+import random
+
+import harness
+
+TINY = ["--layers", "1", "--width", "32", "--heads", "2", "--feed-forward", "32", "--deviation", "0.1", "--length", "64", "--batch", "16",
+        "--warmup", "5", "--learning-rate", "0.005", "--threads", "1", "--dropout", "0"]
+
+
+def lines(records):
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def labelled(count, seed, field="label"):
+    """Letters among which x or y stands, which is the label."""
+    draw = random.Random(seed)
+    records = []
+    for _ in range(count):
+        text = [draw.choice("abcdef") for _ in range(draw.randint(5, 20))]
+        label = draw.choice("xy")
+        text[draw.randrange(len(text))] = label
+        records.append({"text": "".join(text), field: [label] if field == "labels" else label})
+    return records
+
+
+def questions(count, seed):
+    draw = random.Random(seed)
+    records = []
+    for _ in range(count):
+        digits = "".join(draw.choice("0123456789") for _ in range(3))
+        letters = "".join(draw.choice("abcdef ") for _ in range(15))
+        at = draw.randrange(15)
+        records.append({"question": "which?", "context": letters[:at] + digits + letters[at:], "answers": [digits]})
+    return records
+
+
+class TaskTest(harness.ProgramTest):
+    def train(self, kind, *arguments):
+        return self.json_lines("task", "train", kind, "--data", "train.jsonl", "--out", "model", "--quiet", *TINY, *arguments)
+
+    def test_classification(self):
+        self.write("train.jsonl", lines(labelled(300, 1)))
+        self.write("valid.jsonl", lines(labelled(100, 2)))
+        rows = self.train("classification", "--valid", "valid.jsonl", "--steps", "100")
+        self.assertEqual([r["step"] for r in rows if r["event"] == "step"], list(range(1, 101)))
+        valid = rows[-1]
+        self.assertGreater(valid["accuracy"], 0.8)
+        self.assertLessEqual({"config.json", "model.safetensors", "tokenizer.json", "history.jsonl", "report.html", "best"},
+                             set(os.listdir(self.path("model"))))
+        with open(self.path("model/report.html"), encoding="utf-8") as page:
+            self.assertIn("nats", page.read())
+        again, = self.json_lines("task", "eval", "model", "valid.jsonl", "--quiet", "--threads", "1")
+        for name in ["loss", "accuracy", "macro_f1", "micro_f1"]:
+            self.assertEqual(again[name], valid[name], name)
+        self.assertIn("accuracy", self.succeed("task", "eval", "model", "valid.jsonl").stdout.decode())
+
+        # Without labels, from standard input and as plain lines.
+        said = self.json_lines("task", "predict", "model", "-", "--documents", "line", "--quiet", stdin=b"abcxab\nfedycb\n")
+        self.assertEqual([r["line"] for r in said], [1, 2])
+        self.assertEqual([r["label"] for r in said], ["x", "y"])
+        self.assertAlmostEqual(sum(said[0]["probabilities"].values()), 1)
+
+    def test_multi_label_and_csv(self):
+        self.write("train.jsonl", lines(labelled(60, 1, "labels")))
+        self.write("more.csv", b'text,labels\n"a, x",x\nnothing,\n"both x\ny","x;y"\n')
+        rows = self.train("multi_label", "--valid", "more.csv", "--steps", "3")
+        self.assertIn("exact_match", rows[-1])
+        said = self.json_lines("task", "predict", "model", "more.csv", "--quiet")
+        self.assertEqual([r["line"] for r in said], [2, 3, 4])
+        self.assertEqual(set(said[0]["probabilities"]), {"x", "y"})
+
+    def test_question(self):
+        self.write("train.jsonl", lines(questions(300, 1)))
+        self.write("valid.jsonl", lines(questions(50, 2)))
+        rows = self.train("question", "--valid", "valid.jsonl", "--steps", "150")
+        self.assertGreater(rows[-1]["exact_match"], 0.5)
+        self.assertGreaterEqual(rows[-1]["f1"], rows[-1]["exact_match"])
+        asked = [{"question": r["question"], "context": r["context"]} for r in questions(20, 3)]
+        self.write("asked.jsonl", lines(asked))
+        for record, row in zip(asked, self.json_lines("task", "predict", "model", "asked.jsonl", "--quiet")):
+            self.assertEqual(record["context"][row["start"]:row["start"] + len(row["answer"])], row["answer"])
+
+    def test_masked_language_and_what_begins_from_it(self):
+        self.write("train.jsonl", lines([{"text": "abcdefgh" * 20}] * 4))
+        rows = self.train("masked_language", "--valid", "train.jsonl", "--steps", "5", "--whole-words", "false")
+        self.assertIn("bits_per_token", rows[-1])
+        filled, = self.json_lines("task", "predict", "model", "-", "--quiet", "--top", "3", stdin=b"abc<mask>efgh<mask>")
+        self.assertEqual([len(mask) for mask in filled["masks"]], [3, 3])
+        self.refuse("task", "predict", "model", "-", "--quiet", stdin=b"abc",
+                    containing=["standard input:1: the text has no <mask> to be filled"])
+
+        self.write("labels.jsonl", lines(labelled(20, 1)))
+        result = self.succeed("task", "train", "classification", "--data", "labels.jsonl", "--out", "next", "--init-from", "model",
+                              "--steps", "2", "--quiet", "--length", "128")
+        self.assertIn("drawn anew: head.dense.bias", result.stderr.decode())
+        with open(self.path("next/config.json")) as file:
+            config = json.load(file)
+        self.assertEqual(config["encoder"]["width"], 32)
+        self.assertEqual(config["encoder"]["max_positions"], 128)
+
+    def test_goes_on_where_it_was_stopped(self):
+        self.write("train.jsonl", lines(labelled(50, 1)))
+        constant = ["--schedule", "constant"]  # a cosine ends where the run does
+        self.train("classification", "--steps", "6", *constant)
+        os.rename(self.path("model"), self.path("whole"))
+        first = self.train("classification", "--steps", "3", *constant)
+        more = self.json_lines("task", "train", "classification", "--data", "train.jsonl", "--out", "model", "--resume", "--steps", "6",
+                               "--quiet", "--threads", "1")
+        self.assertEqual([r["step"] for r in first + more], [1, 2, 3, 4, 5, 6])
+        with open(self.path("model/model.safetensors"), "rb") as a, open(self.path("whole/model.safetensors"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        self.refuse("task", "train", "question", "--data", "train.jsonl", "--out", "model", "--resume",
+                    containing=["--resume: the run in 'model' is for classification, not for question"])
+
+    def test_says_what_is_cut(self):
+        self.write("train.jsonl", lines(labelled(20, 1) + [{"text": "a" * 100, "label": "x"}]))
+        result = self.succeed("task", "train", "classification", "--data", "train.jsonl", "--out", "model", "--quiet", *TINY, "--steps",
+                              "1")
+        self.assertIn("--data: 1 of 21 records are cut at 64 tokens; the longest has 102", result.stderr.decode())
+
+    def test_wrong_input(self):
+        self.write("train.jsonl", lines(labelled(20, 1)))
+        self.write("bad.jsonl", lines(labelled(2, 1)) + b'{"text": "a"}\n')
+        self.write("other.jsonl", lines([{"text": "a", "label": "z"}]))
+        train = ["task", "train", "classification", "--out", "model", "--quiet", "--steps", "1"]
+        self.refuse("task", "train", "clasification", "--data", "train.jsonl", "--out", "model",
+                    containing=["unknown kind of task 'clasification'; did you mean 'classification'?"])
+        self.refuse(*train, "--data", "bad.jsonl", containing=["bad.jsonl:3: has no field 'label', only: text"])
+        self.refuse(*train, "--data", "missing.jsonl", containing=["missing.jsonl"])
+        self.refuse(*train, "--data", "train.jsonl", "--valid", "other.jsonl", containing=["other.jsonl:1: unknown label 'z'"])
+        self.refuse(*train, "--data", "train.jsonl", "--set", "encoder.hedas=2", containing=["did you mean 'heads'?"])
+        self.refuse(*train, "--data", "train.jsonl", "--set", "tsk.steps=2", containing=["did you mean 'task'?"])
+        self.refuse(*train, "--data", "train.jsonl", "--attention", "sofmax", containing=["did you mean 'softmax'?"])
+        self.refuse(*train, "--data", "train.jsonl", "--mask-share", "0.9", "--random-share", "0.2", containing=["must add up to at most 1"])
+        self.refuse("task", "eval", "missing", "train.jsonl", containing=["missing: not a model: no such folder"])
+        self.refuse("task", containing=["subcommand"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,81 @@
+// longspan task eval: loss and metrics of a model of a task.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+
+#include "longspan/base/check.h"
+#include "longspan/models/encoder_files.h"
+#include "longspan/report/format.h"
+#include "longspan/tasks/evaluate.h"
+#include "tools/longspan/interrupt.h"
+#include "tools/longspan/output.h"
+#include "tools/longspan/progress.h"
+#include "tools/longspan/task/display.h"
+#include "tools/longspan/task/examples.h"
+#include "tools/longspan/task/task.h"
+
+namespace longspan::tool {
+
+namespace {
+
+struct Options {
+  std::string model;
+  std::vector<std::string> files;
+  RecordFlags records;
+  int64_t length = 0, examples = 0;
+};
+
+void evaluate(const Options& options, const CommonOptions& common) {
+  const models::LoadedEncoder loaded = models::load_encoder(options.model);
+  if (common.dtype == "float64") loaded.model->to(at::kDouble);
+  const models::HeadConfig& head = loaded.model->head_config();
+  tasks::ExampleSet set = read_task_examples(
+      "the examples", options.records.options(options.files),
+      sequences_of(loaded.model->encoder_config(), head.kind, *loaded.tokenizer, options.length, loaded.config),
+      common.quiet);
+  tasks::number_labels(set, head.labels);
+
+  tasks::TaskOptions trained;
+  if (loaded.config.contains("task")) tasks::merge_json(trained, loaded.config["task"]);
+  tasks::EvaluateOptions how;
+  how.masking = trained.masking;
+  how.seed = common.seed.value_or(static_cast<uint64_t>(trained.train.seed));
+  how.examples = options.examples;
+  how.autocast = common.dtype == "bfloat16";
+  ProgressLine progress("task eval", 0, common.quiet);
+  const tasks::Evaluation result = tasks::evaluate(*loaded.model, set, how, [&](int64_t done, int64_t total) {
+    stop_if_interrupted();
+    progress.set_total(total);
+    progress.update(done, "examples");
+  });
+  progress.finish();
+  if (common.json) {
+    Json json = {{"kind", to_string(head.kind)}, {"examples", result.examples},
+                 {"truncated", set.truncated},   {"tokens", result.tokens},
+                 {"targets", result.targets},    {"loss", std::isfinite(result.loss) ? Json(result.loss) : Json()}};
+    for (const auto& [name, value] : result.metrics) json[name] = value;
+    json["seconds"] = result.seconds;
+    print_json(json);
+    return;
+  }
+  print_text(str_cat(to_string(head.kind), ", ", report::grouped(result.examples), " examples of ",
+                     report::grouped(result.tokens), " tokens: loss ",
+                     std::isfinite(result.loss) ? report::fixed(result.loss, 4) : "of nothing", ", ",
+                     metrics_text(result.metrics), "\n"));
+}
+
+}  // namespace
+
+Action set_up_task_eval(CLI::App& app, const CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "folder of the model")->required();
+  app.add_option("files", options->files, std::string("examples, ") + kExampleFiles)->required();
+  app.add_option("--length", options->length, "tokens of an example at the most (default: as in training)")
+      ->check(CLI::Range(8, 1 << 30));
+  app.add_option("--examples", options->examples, "how many are measured, spread evenly (default: all)")
+      ->check(CLI::Range(1, 1 << 30));
+  options->records.add(app);
+  return [options, &common] { evaluate(*options, common); };
+}
+
+}  // namespace longspan::tool
