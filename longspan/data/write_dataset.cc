@@ -129,9 +129,9 @@ class Writing {
     const SplitInfo all = train.info();
     const int64_t parts = 1 + (options_.valid_fraction > 0) + (options_.test_fraction > 0);
     LONGSPAN_CHECK(all.tokens >= parts * kLeastSplitTokens,
-                   "prepare: nothing to hold out for validation: the training text has ", all.tokens,
-                   tokenizer_.is_bytewise() ? " bytes" : " tokens", ", at least ", parts * kLeastSplitTokens,
-                   " are needed");
+                   "prepare: ", parts > 1 ? "nothing to hold out" : "too little to train on",
+                   ": the training text has ", all.tokens, tokenizer_.is_bytewise() ? " bytes" : " tokens",
+                   ", at least ", parts * kLeastSplitTokens, " are needed");
     int64_t left = parts;
     for (const auto& [name, fraction] :
          {std::pair("test", options_.test_fraction), std::pair("valid", options_.valid_fraction)}) {

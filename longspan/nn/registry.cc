@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "longspan/nn/diffuser.h"
 #include "longspan/nn/lavo.h"
 #include "longspan/nn/local.h"
 #include "longspan/nn/softmax.h"
@@ -50,6 +51,21 @@ std::vector<AttentionEntry> table() {
         return {{"position_table", {per_head ? sizes.heads : 1, 2 * options.w - 1}}};
       },
       .harness_configurations = lavo_harness,
+  });
+  out.push_back({
+      .name = "diffuser",
+      .summary = "attention over a sparse pattern, applied several times: far tokens meet along its paths",
+      .patterns = kSelf,
+      .streaming = true,
+      .backends = {"kernel", "composed", "reference"},
+      .fields = diffuser_fields().infos(),
+      .unused_fields = diffuser_unused,
+      .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
+        refuse_unused("diffuser", pattern, diffuser_unused(pattern), given);
+        return std::make_shared<DiffuserAttention>(pattern, sizes, diffuser_options(given));
+      },
+      .tables = [](const AttentionSizes&, const FieldValues&) -> Tables { return {}; },
+      .harness_configurations = diffuser_harness,
   });
   out.push_back({
       .name = "local",

@@ -325,4 +325,11 @@ Pattern PackedPattern::pattern() const {
   return Pattern(std::move(parts));
 }
 
+void internal::forge_check_sum(std::span<int32_t> words) {
+  Header header = header_of(words);
+  set(header.sum, 0);
+  set(header.sum, check_sum(header, words.subspan(kHeaderWords)));
+  std::memcpy(words.data(), &header, sizeof(header));
+}
+
 }  // namespace longspan::patterns

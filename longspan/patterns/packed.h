@@ -39,4 +39,9 @@ class PackedPattern {
   std::vector<int64_t> block_begin_, rest_begin_, transposed_block_begin_, transposed_rest_begin_;
 };
 
+namespace internal {
+/// Puts the check sum of changed words right: for tests of what is checked besides.
+void forge_check_sum(std::span<int32_t> words);
+}  // namespace internal
+
 }  // namespace longspan::patterns

@@ -21,7 +21,7 @@ std::string status_sentence(const TrainingRun& run) {
   switch (run.status) {
     case TrainingRun::Status::running:
       return str_cat(
-          "Running: ", progress(run), " (",
+          "Running when this page was written: ", progress(run), " (",
           fixed(100 * static_cast<double>(run.step) / static_cast<double>(std::max<int64_t>(run.steps, 1)), 0), " %)",
           run.seconds_left > 0 ? ", about " + duration(run.seconds_left) + " left" : "", ".");
     case TrainingRun::Status::done:
@@ -82,7 +82,11 @@ HtmlPage training_page(const TrainingRun& run) {
   if (running) page.refresh_every(kRefreshSeconds);
   page.lead(status_sentence(run) + " " + loss_sentence(run));
   page.paragraph(str_cat("Written ", run.written,
-                         running ? str_cat("; a browser loads it again every ", kRefreshSeconds, " seconds.") : "."));
+                         running ? str_cat("; a browser loads it again every ", kRefreshSeconds,
+                                           " seconds. When this time no longer changes, the run has ended without a "
+                                           "word, as by kill -9 or a power cut. ",
+                                           from_checkpoint(run))
+                                 : "."));
   page.chart(loss_chart(run), loss_caption(run));
   LineChart norm = chart_of(run, "Gradient norm", "norm before clipping", run.gradient_norm);
   norm.y_log = true;

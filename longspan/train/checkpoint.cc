@@ -71,8 +71,8 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   LONGSPAN_CHECK(file.metadata("fingerprint") == models::fingerprint(content), path,
                  ": the content was altered after it was written");
 
-  // Runs that carried nothing until now begin to from empty states.
-  if (!carried.empty()) {
+  // Runs that carried nothing until now begin to from empty states; those that carry nothing any more leave them.
+  if (!carried.empty() && options_.sequences == Sequences::carried) {
     for (auto& [name, rows] : carried) {
       LONGSPAN_CHECK(rows.dim() >= 1 && rows.size(0) == options_.batch, path, ": tensor '", name, "' is of ",
                      rows.dim() >= 1 ? rows.size(0) : 0, " rows, but batch is ", options_.batch);

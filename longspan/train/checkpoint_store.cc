@@ -14,6 +14,7 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/link_file.h"
 #include "longspan/io/remove_folder.h"
+#include "longspan/io/sync_folder.h"
 #include "longspan/train/checkpoint.h"
 
 namespace longspan::train {
@@ -87,6 +88,23 @@ std::vector<std::pair<double, StoredCheckpoint>> by_loss(const std::vector<Store
   return out;
 }
 
+/// Whether there is something besides the files that a checkpoint is made of.
+bool holds_more(const std::string& folder) {
+  std::error_code error, unknown;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (!entry->is_regular_file(unknown)) return true;
+  return false;
+}
+
+/// Gives a folder that must not be lost another name, which means no checkpoint.
+void set_aside(const std::string& folder) {
+  std::error_code error;
+  int64_t number = 1;
+  while (fs::exists(str_cat(folder, ".", number), error)) ++number;
+  fs::rename(folder, str_cat(folder, ".", number), error);
+  if (error) internal::fail(folder, "cannot be renamed", error.value());
+}
+
 }  // namespace
 
 std::vector<StoredCheckpoint> find_checkpoints(const std::string& folder) {
@@ -125,6 +143,7 @@ bool CheckpointStore::improves(int64_t step, double loss) const {
 
 void CheckpointStore::add(int64_t step, const std::function<void(const std::string& folder)>& write) {
   const std::string place = place_of(step);
+  if (holds_more(place)) set_aside(place);
   std::vector<std::string> replaced;
   for (const auto& file : files_of(place)) replaced.push_back(file.filename().string());
   AtomicFolder folder(place, replaced);

@@ -36,7 +36,8 @@ class CheckpointStore {
   bool improves(int64_t step, double validation_loss) const;
 
   /// Has `write` fill a folder aside, puts it in place as the checkpoint of `step`, and shows it as the run's model
-  /// and, where it is, its best. A checkpoint of the same step is replaced. RunError when something cannot be written:
+  /// and, where it is, its best. A checkpoint of the same step is replaced; where someone has put a folder
+  /// into that one, it stays as it is under a name with .1, .2, ... behind it. RunError when something cannot be written:
   /// every older checkpoint is then as it was.
   void add(int64_t step, const std::function<void(const std::string& folder)>& write);
 

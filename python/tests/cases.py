@@ -3,6 +3,7 @@
 import dataclasses
 import typing
 
+import longspan
 import torch
 
 
@@ -180,7 +181,130 @@ def orthogonal_memory_extend_backward(dtype=torch.float64) -> typing.List[Case]:
     return cases
 
 
+def diffusion_dropout(attention, hop, seed, mode="once"):
+    return {"attention_dropout": attention, "hop_dropout": hop, "dropout_seed": torch.tensor(seed),
+            "dropout_mode": mode}
+
+
+def wide(dtype):
+    """The dtype of coefficients and states."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def diffusion(dtype=torch.float64) -> typing.List[Case]:
+    x = Inputs(4, dtype)
+
+    def coefficients(h, hops):
+        return x(h, 2 * hops + 1, dtype=wide(dtype)) / 2
+
+    def pattern(n, name="window_band+global+random", **given):
+        return longspan.pattern(name, n, **(given or {"k": 1, "g": 1, "r": 2}))
+
+    blocks = {"name": "bigbird+random", "b": 2, "bigbird_r": 1, "r": 1}
+    cu = torch.tensor([0, 3, 3, 10])
+    packed = [pattern(3), pattern(0), pattern(7)]
+    valid = torch.tensor([[1, 1, 1, 0, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1]], dtype=torch.bool)
+    return [
+        Case("of all pieces", (x(2, 3, 9, 4), x(2, 3, 9, 4), x(2, 3, 9, 5), coefficients(1, 3), [pattern(9)])),
+        Case("blocks", (x(1, 2, 13, 4), x(1, 2, 13, 4), x(1, 2, 13, 3), coefficients(2, 2), [pattern(13, **blocks)],
+                        None, 0.7)),
+        Case("causal", (x(1, 2, 9, 4), x(1, 2, 9, 4), x(1, 2, 9, 3), coefficients(2, 2),
+                        [pattern(9, k=2, r=1, g=2, global_choice="first", causal=True)]),
+             {"backward": "store_all"}),
+        Case("heads last", (x.heads_last(2, 3, 7, 4), x.heads_last(2, 3, 7, 4), x.heads_last(2, 3, 7, 4),
+                            coefficients(1, 2), [pattern(7)]), {"backward": "recompute_quadratic"}),
+        Case("strided rows", (x.strided_rows(1, 2, 5, 16), x.strided_rows(1, 2, 5, 16), x.strided_rows(1, 2, 5, 16),
+                              coefficients(1, 2), [pattern(5)]), {"edge_weights": "recomputed"}),
+        Case("grouped heads", (x(2, 4, 7, 4), x(2, 2, 7, 4), x(2, 2, 7, 3), coefficients(4, 2), [pattern(7)])),
+        Case("patterns by row", (x(3, 2, 7, 4), x(3, 1, 7, 4), x(3, 1, 7, 3), coefficients(1, 2),
+                                 [pattern(7), pattern(7, "strided", l=3)], torch.tensor([1, 0, 1]))),
+        Case("packed", (x(1, 2, 10, 4), x(1, 2, 10, 4), x(1, 2, 10, 3), coefficients(2, 2), packed,
+                        torch.tensor([0, 1, 2]), None, cu), {"backward": "store_all"}),
+        Case("valid", (x(2, 2, 7, 4), x(2, 2, 7, 4), x(2, 2, 7, 3), coefficients(1, 2), [pattern(7)], None, None, None,
+                       valid)),
+        Case("reference padding", (x(2, 2, 7, 4), x(2, 2, 7, 4), x(2, 2, 7, 3), coefficients(1, 2), [pattern(7)], None,
+                                   None, None, valid), {"padding": "reference"}),
+        Case("one row", (x(1, 1, 1, 1), x(1, 1, 1, 1), x(1, 1, 1, 1), coefficients(1, 1), [pattern(1)])),
+        Case("no hops", (x(1, 2, 5, 4), x(1, 2, 5, 4), x(1, 2, 5, 3), coefficients(2, 0), [pattern(5)])),
+        Case("dropout", (x(2, 2, 9, 4), x(2, 2, 9, 4), x(2, 2, 9, 5), coefficients(1, 2), [pattern(9)]),
+             diffusion_dropout(0.3, 0.2, 77)),
+        Case("dropout per hop", (x(1, 2, 13, 4), x(1, 1, 13, 4), x(1, 1, 13, 3), coefficients(1, 2),
+                                 [pattern(13, **blocks)]),
+             {**diffusion_dropout(0.3, 0.1, -(2 ** 40) - 9, "per_hop"), "edge_weights": "recomputed",
+              "backward": "recompute_quadratic"}),
+        Case("packed dropout", (x(1, 2, 10, 4), x(1, 2, 10, 4), x(1, 2, 10, 3), coefficients(1, 2), packed,
+                                torch.tensor([0, 1, 2]), None, cu.int()),
+             {**diffusion_dropout(0.4, 0.0, 9), "dropout_origin": torch.tensor([[1, 0], [1, 7], [4, 2 ** 34 + 1]])}),
+    ]
+
+
+def diffusion_backward(dtype=torch.float64) -> typing.List[Case]:
+    cases = []
+    for case in diffusion(dtype):
+        q, k, v, coefficients, patterns, *rest = case.args
+        out, lse, weights, states = torch.ops.longspan.diffusion_forward(*case.args, **case.kwargs, kept_weights=-1 if case.kwargs.get("edge_weights") != "recomputed" else 0,
+            keep_states=case.kwargs.get("backward") == "store_all")
+        of, rest = (rest[0], rest[1:]) if rest else (None, [])
+        kept = [t if t.numel() else None for t in (weights, states)]
+        cases.append(Case(case.name, (torch.ones_like(out), q, k, v, coefficients, patterns, of, lse, *kept, *rest),
+                          case.kwargs))
+    some = cases[0].args
+    cases.append(Case("nothing kept", (*some[:8], None, None, *some[10:])))
+    return cases
+
+
+def diffusion_extend(dtype=torch.float64) -> typing.List[Case]:
+    x = Inputs(5, dtype)
+
+    def case(name, b, h, hk, past, n, hops, heads=1, positions=None, **given):
+        m = past + n
+        pattern = longspan.pattern("window_overlap+global+random", m, w=4, g=1, r=2, causal=True, max_len=32)
+        return Case(name, (x(b, h, n, 4), x(b, hk, m, 4), x(b, hk, n, 3), x(heads, 2 * hops + 1, dtype=wide(dtype)) / 2,
+                           x(b, h, hops, past, 3, dtype=wide(dtype)), [pattern], None, positions), given)
+
+    return [
+        case("beginning", 2, 2, 2, 0, 7, 2),
+        case("going on", 2, 2, 1, 9, 5, 3, heads=2),
+        case("one token", 1, 2, 2, 8, 1, 2, backward="store_all"),
+        case("no tokens", 1, 2, 2, 8, 0, 2),
+        case("no hops", 1, 2, 2, 5, 3, 0),
+        case("dropout", 2, 2, 2, 7, 4, 2, **diffusion_dropout(0.3, 0.2, 5, "per_hop"),
+             dropout_origin=torch.tensor([[1, 40], [0, 2 ** 33]])),
+        case("positions", 1, 2, 2, 4, 3, 2, positions=torch.tensor([0, 5, 6, 20, 21, 22, 23]),
+             **diffusion_dropout(0.3, 0.2, 5), backward="recompute_quadratic", edge_weights="recomputed"),
+    ]
+
+
+def diffusion_extend_backward(dtype=torch.float64) -> typing.List[Case]:
+    cases = []
+    for case in diffusion_extend(dtype):
+        *operands, patterns, of, positions = case.args
+        out, added, lse = torch.ops.longspan.diffusion_extend(*case.args, **case.kwargs)
+        cases.append(Case(case.name, (torch.ones_like(out), torch.ones_like(added), *operands, patterns, of, positions,
+                                      added, lse), case.kwargs))
+    some = cases[1].args
+    cases.append(Case("only out", (some[0], None, *some[2:])))
+    cases.append(Case("only states", (None, some[1], *some[2:])))
+    return cases
+
+
+def diffusion_coefficients(dtype=torch.float64) -> typing.List[Case]:
+    alpha = torch.tensor([0.2, 0.6], dtype=dtype)
+    return [
+        Case("ppr_iterate", ("ppr_iterate", 3, alpha)),
+        Case("ppr_truncated", ("ppr_truncated", 2, alpha[0])),
+        Case("heat", ("heat", 3, None, 1 + alpha)),
+        Case("single", ("single", 4)),
+        Case("learned", ("learned", 2, None, None, Inputs(6, dtype)(2, 3))),
+    ]
+
+
 OPERATORS = {
+    "diffusion": diffusion,
+    "diffusion_forward": diffusion,
+    "diffusion_backward": diffusion_backward,
+    "diffusion_extend": diffusion_extend,
+    "diffusion_extend_backward": diffusion_extend_backward,
     "local_attention": local_attention,
     "local_attention_forward": local_attention,
     "local_attention_backward": local_attention_backward,
@@ -189,6 +313,9 @@ OPERATORS = {
     "orthogonal_memory_extend": orthogonal_memory_extend,
     "orthogonal_memory_extend_backward": orthogonal_memory_extend_backward,
 }
+# Those without backends: `pattern` makes a tensor whose size is a matter of values, and cannot be traced.
+PLAIN = {"diffusion_coefficients": diffusion_coefficients}
+UNTRACED = {"pattern"}
 
 
 def every(names=OPERATORS, dtype=torch.float64):

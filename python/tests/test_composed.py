@@ -7,6 +7,7 @@ import torch
 
 import bounds
 import cases
+import longspan
 
 ops = torch.ops.longspan
 FORWARD = [name for name in cases.OPERATORS if not name.endswith("_backward")]
@@ -23,7 +24,7 @@ def test_equals_the_reference(name, case):
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("name", ["local_attention", "orthogonal_memory"])
+@pytest.mark.parametrize("name", ["diffusion", "local_attention", "orthogonal_memory"])
 def test_16_bit_operands(name, half):
     """One rounding of the result, and float32 arithmetic that is far below it."""
     for case in cases.OPERATORS[name](half):
@@ -60,6 +61,49 @@ def calls(function, *inputs):
 
 
 SEED = torch.tensor(3)
+
+
+def diffuse(q, k, pattern, **given):
+    coefficients = torch.full((1, 5), 0.5)
+    return [ops.diffusion(q, k[:, :1], k[:, :1], coefficients, [pattern], **given, backend="composed")]
+
+
+@pytest.mark.parametrize("name, options", [("table_s1", {"w": 16, "g": 8, "r": 8}),
+                                           ("window_overlap+global+random", {"w": 16, "g": 4, "r": 8}),
+                                           ("longformer", {"w": 32, "g": 2}), ("bigbird", {"b": 16}),
+                                           ("fixed", {"l": 64, "c": 1}), ("uniform", {"uniform_r": 5})])
+def test_number_of_calls_of_diffusion_is_fixed(name, options):
+    given = {"attention_dropout": 0.1, "hop_dropout": 0.1, "dropout_seed": SEED}
+    counts = []
+    for n in (1024, 4096):
+        pattern = longspan.pattern(name, n, **options)
+        counts.append(calls(lambda q, k: diffuse(q, k, pattern, **given), *long_inputs(n)[:2]))
+    assert counts[0] == counts[1] and counts[0].total() > 10
+
+
+@pytest.mark.parametrize("hops", [2, 6])
+def test_memory_of_diffusion_is_linear(hops):
+    """Largest bytes that stand at a time, forward and backward: twice as much for twice the length, and far below what
+    all pairs of the rest times the width would take."""
+    def peak(n):
+        pattern = longspan.pattern("window_overlap+global+random", n, w=16, g=4, r=32)
+        x = cases.Inputs(11, torch.float32)
+        q, k, v = (x(1, 1, n, 64).requires_grad_() for _ in range(3))
+        coefficients = torch.full((1, 2 * hops + 1), 0.5)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+            ops.diffusion(q, k, v, coefficients, [pattern], backend="composed").sum().backward()
+        held = most = 0
+        for event in sorted((e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"),
+                            key=lambda e: e.start_ns()):
+            held += event.nbytes()
+            most = max(most, held)
+        return most
+
+    short, long = peak(512), peak(2048)
+    assert 3.5 <= long / short <= 4.5
+    assert long < 2048 * 32 * 64 * 4 * (1 if hops == 2 else 2)
+
+
 LONG = {
     "local_attention": lambda q, k, basis, cu: [ops.local_attention(
         q, k[:, :1], k[:, :1], None, 15, 15, None, cu, dropout=0.1, dropout_seed=SEED, backend="composed")],

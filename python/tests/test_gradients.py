@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import cases
+import longspan
 
-DIFFERENTIABLE = ["local_attention", "orthogonal_memory", "orthogonal_memory_extend"]
+DIFFERENTIABLE = ["diffusion", "diffusion_extend", "local_attention", "orthogonal_memory", "orthogonal_memory_extend"]
 
 
 def as_function(name, case):
@@ -84,7 +85,12 @@ def test_twice_differentiable(backend):
     x = cases.Inputs(7)
     q, k, v, table = x(1, 2, 4, 2), x(1, 2, 4, 2), x(1, 2, 4, 2), x(1, 5)
     basis, closed, open = x.basis(2, 2, 2), x(1, 2, 2), x(1, 2, 2)
+    pattern = longspan.pattern("window_band+global+random", 4, k=1, g=1, r=1)
+    causal = longspan.pattern("window_band+random", 6, k=1, r=1, causal=True)
     functions = [
+        (lambda *t: torch.ops.longspan.diffusion(*t, [pattern], backend=backend), (q, k, v, x(1, 5))),
+        (lambda *t: torch.ops.longspan.diffusion_extend(*t, [causal], backend=backend)[:2],
+         (q, x(1, 2, 6, 2), v, x(2, 5), x(1, 2, 2, 2, 2))),
         (lambda *t: torch.ops.longspan.local_attention(*t, 2, 1, backend=backend), (q, k, v, table)),
         (lambda *t: torch.ops.longspan.orthogonal_memory(*t, "causal", backend=backend), (q, v, basis)),
         (lambda *t: torch.ops.longspan.orthogonal_memory_extend(*t, torch.tensor([254]), backend=backend)[:3],

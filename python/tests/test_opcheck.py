@@ -12,7 +12,7 @@ BACKWARD = [name for name in cases.OPERATORS if name.endswith("_backward")]
 def test_every_operator_has_cases():
     names = torch._C._dispatch_get_all_op_names()
     registered = {name.split("::")[1] for name in names if name.startswith("longspan::")}
-    assert registered == set(cases.OPERATORS)
+    assert registered == set(cases.OPERATORS) | set(cases.PLAIN) | cases.UNTRACED
 
 
 @pytest.mark.parametrize("name, case", cases.every(FORWARD), ids=cases.label)
@@ -30,8 +30,16 @@ def test_other_dtypes(name, dtype):
                               test_utils=("test_schema", "test_faketensor"))
 
 
-# Without local_attention, which is the first result of local_attention_forward.
-@pytest.mark.parametrize("name, case", cases.every(FORWARD[1:]), ids=cases.label)
+@pytest.mark.parametrize("name", cases.PLAIN)
+def test_plain(name):
+    for case in cases.PLAIN[name]():
+        case = case.with_grad()
+        torch.library.opcheck(cases.operator(name), case.args, case.kwargs)
+
+
+# Without those that are the first result of the operator named *_forward.
+@pytest.mark.parametrize("name, case", cases.every([n for n in FORWARD if n + "_forward" not in FORWARD]),
+                         ids=cases.label)
 def test_composed(name, case):
     case = case.with_grad().having(backend="composed")
     torch.library.opcheck(cases.operator(name), case.args, case.kwargs)

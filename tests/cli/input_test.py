@@ -84,6 +84,10 @@ class EvalTest(harness.ProgramTest):
         model = self.trained()
         self.refuse("eval", model, "--data", "data", "--lengths", "65536", "--quiet", containing=["65536", "8000"])
         self.refuse("eval", model, "--data", "data", "--lengths", "512", "--quiet", containing=["512", "1024"])
+        self.refuse("eval", model, "--data", "data", "--lengths", "1024,2048,1024", "--quiet",
+                    containing=["--lengths: expected each number once, got 1024 twice"])
+        said = self.refuse("eval", model, "--data", "data", "--lengths", "x" * 100000, "--quiet", containing=["(100000 bytes)"])
+        self.assertLess(len(said), 300)
         self.refuse("eval", model, "--data", "missing.txt", "--quiet", containing=["missing.txt"])
         self.write("empty.txt", b"")
         self.refuse("eval", model, "--data", "empty.txt", "--quiet", containing=["empty.txt"])
@@ -92,6 +96,24 @@ class EvalTest(harness.ProgramTest):
         self.refuse("eval", model, "--data", "data", "--ablate", "memory=half", "--quiet", containing=["half", "zero"])
         self.refuse("eval", model, "--data", "data", "--ablate", "window=zero", "--quiet", containing=["window", "memory"])
         self.refuse("eval", "nowhere", "--data", "data", "--quiet", containing=["nowhere"])
+
+
+class WordingTest(harness.ProgramTest):
+    """What the parser of the command line refuses is said in the words of the rest."""
+
+    def test_arguments(self):
+        for arguments, line in [
+            (["eval", "m", "--data", "d", "--blocks", "0"], "--blocks: expected a number from 1 to 1048576, got '0'"),
+            (["eval", "m", "--data", "d", "--blocks", "many"], "--blocks: expected a number from 1 to 1048576, got 'many'"),
+            (["eval", "m", "--data", "d", "--blocks"], "--blocks: expected a value"),
+            (["score", "m", "--per", "word"], "--per: expected one of all, line, got 'word'"),
+            (["score", "m", "--text", "a", "--text", "b"], "--text: expected once, got 2 times"),
+            (["train", "d", "--resume", "--init-from", "x"], "--resume and --init-from exclude each other"),
+            (["train", "d", "--resume=x"], "--resume: cannot be 'x'"),
+            (["inspect"], "a subcommand is required: "),
+        ]:
+            with self.subTest(arguments):
+                self.refuse(*arguments, containing=["longspan: " + line])
 
 
 class GenerateTest(harness.ProgramTest):

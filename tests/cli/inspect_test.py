@@ -10,7 +10,7 @@ import harness
 class AttentionsTest(harness.ProgramTest):
     def test_one_object_per_attention(self):
         entries = {e["name"]: e for e in self.json_lines("inspect", "attentions")}
-        self.assertLessEqual({"lavo", "local", "softmax"}, set(entries))
+        self.assertLessEqual({"lavo", "diffuser", "local", "softmax"}, set(entries))
         for entry in entries.values():
             self.assertLessEqual({"name", "patterns", "streaming", "backends", "options"}, set(entry))
             self.assertTrue(entry["patterns"] and entry["backends"])

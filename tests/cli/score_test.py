@@ -67,6 +67,18 @@ class TotalTest(ScoreCase):
         self.assertEqual(a["log_likelihood"], b["log_likelihood"])
         self.assertNotEqual(a["log_likelihood"], self.score("--text", "t.txt")[1]["log_likelihood"])
 
+    def test_a_file_is_not_read_up_to_where_it_begins(self):
+        size = 1 << 42  # reading so much would take an hour; a file of zeros takes no room
+        with open(self.path("long.txt"), "wb") as file:
+            file.seek(size)
+            file.write(self.text)
+        _, a = self.score(stdin=self.text)
+        _, b = self.score("--text", "long.txt", "--skip", size)
+        self.assertEqual(a["log_likelihood"], b["log_likelihood"])
+        os.remove(self.path("long.txt"))
+        self.write("short.txt", b"12345")
+        self.refuse("score", self.model, "--text", "short.txt", "--skip", "6", containing=["--skip", "at most 5", "6"])
+
     def test_number_formats(self):
         exact = self.score("--dtype", "float64", stdin=self.text)[1]["bits_per_byte"]
         self.assertAlmostEqual(self.score(stdin=self.text)[1]["bits_per_byte"], exact, delta=1e-4)

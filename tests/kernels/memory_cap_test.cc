@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "longspan/base/aligned.h"
+#include "longspan/kernels/diffusion/diffusion.h"
 #include "longspan/kernels/local/local.h"
 #include "longspan/kernels/memory/memory.h"
+#include "longspan/patterns/build.h"
 
 namespace {
 
@@ -232,6 +234,74 @@ TEST(MemoryCap, LocalAttentionReadsBFloat16InPlace) {
   // Two rows of dk and dv for each of window - 1 keys in a unit of 512 positions.
   check_local_bfloat16(16, 2 * 15.0 / 512);
   for (const int64_t window : {100, 256, 1000}) check_local_bfloat16(window, 0.5);
+}
+
+/// What a forward and a backward call of diffusion need beside their operands and results.
+struct DiffusionPeaks {
+  int64_t forward, backward;
+};
+DiffusionPeaks diffusion_peaks(const patterns::Pattern& pattern, int64_t heads, int64_t hops,
+                               DiffusionBackwardStates states, EdgeWeights edge_weights) {
+  constexpr int64_t width = 64;
+  const int64_t n = pattern.size();
+  const DiffusionPattern view{pattern.view(), pattern.transposed()};
+  std::vector<float> q(n * heads * width, 0.5f), out = q, dq = q, dk = q, dv = q, lse(n * heads);
+  const std::vector<float> coefficients(2 * hops + 1, 0.5f);
+  std::vector<float> dcoefficients = coefficients;
+  AlignedBuffer<float> kept(edge_weights == EdgeWeights::stored ? heads * diffusion_weight_count(view.pattern) : 0);
+  const auto set = [&](auto& p) {
+    p.sequences = 1;
+    p.heads = heads;
+    p.width = p.value_width = width;
+    p.hops = hops;
+    p.rows = {nullptr, n};
+    p.patterns = &view;
+    p.coefficients = coefficients.data();
+    p.edge_weights = edge_weights;
+    p.q = p.k = p.v = {q.data(), n * heads * width, n * width, width};
+    if (kept.size() > 0) p.weights = kept.data();
+  };
+  DiffusionForward<float> forward;
+  set(forward);
+  forward.out = {out.data(), n * heads * width, n * width, width};
+  forward.lse = {lse.data(), n * heads, n, 1};
+  DiffusionBackward<float> backward;
+  set(backward);
+  backward.backward = states;
+  backward.dout = backward.q;
+  backward.lse = {lse.data(), n * heads, n, 1};
+  backward.dq = {dq.data(), n * heads * width, n * width, width};
+  backward.dk = {dk.data(), n * heads * width, n * width, width};
+  backward.dv = {dv.data(), n * heads * width, n * width, width};
+  backward.dcoefficients = dcoefficients.data();
+  const int64_t before = live_bytes;
+  const int64_t first = peak_during([&] { diffusion_forward(forward, SerialParallel()); }) - before;
+  return {first, peak_during([&] { diffusion_backward(backward, SerialParallel()); }) - before};
+}
+
+// Of one worker: K states of N Dv numbers, dA of one head, a few panels of N numbers, whatever the number of heads.
+TEST(MemoryCap, DiffusionFormsStatesAgainForOneHeadAtATime) {
+  constexpr int64_t n = 4096, hops = 5, panel = n * 64 * int64_t{sizeof(float)};
+  const patterns::Pattern pattern = patterns::build_pattern(patterns::pattern_options("table_s1"), n);
+  const int64_t pairs = diffusion_weight_count(pattern.view()) * int64_t{sizeof(float)};
+  // The layout's lists: a few numbers for each pair of the rest, and for each token.
+  const int64_t lists = 4 * pattern.bytes();
+  const auto slices = DiffusionBackwardStates::recompute_slices;
+  const DiffusionPeaks one = diffusion_peaks(pattern, 1, hops, slices, EdgeWeights::stored);
+  const DiffusionPeaks four = diffusion_peaks(pattern, 4, hops, slices, EdgeWeights::stored);
+  EXPECT_LT(four.backward - one.backward, panel);
+  EXPECT_LT(four.forward - one.forward, panel);
+  // Keys, values, queries, their gradients, two gradients of states; dA, and the rest's weights by key.
+  EXPECT_LT(one.backward, (hops + 8) * panel + 2 * pairs + lists);
+  EXPECT_LT(one.forward, 5 * panel + pairs + lists);
+  // Two states instead of K.
+  const DiffusionPeaks two =
+      diffusion_peaks(pattern, 1, hops, DiffusionBackwardStates::recompute_quadratic, EdgeWeights::stored);
+  EXPECT_NEAR(static_cast<double>(one.backward - two.backward), static_cast<double>((hops - 2) * panel),
+              0.5 * static_cast<double>(panel));
+  // Strips of weights instead of a head's; gradients of all states instead of two.
+  const DiffusionPeaks strips = diffusion_peaks(pattern, 1, hops, slices, EdgeWeights::recomputed);
+  EXPECT_LT(strips.backward, (2 * hops + 7) * panel + pairs + lists);
 }
 
 }  // namespace

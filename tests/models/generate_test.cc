@@ -61,7 +61,7 @@ TEST(Generate, WrongInputIsRefused) {
 }
 
 TEST(Generate, TwiceNTokensAreNTokensTwice) {
-  for (const char* attention : {"lavo", "local", "softmax"}) {
+  for (const char* attention : {"lavo", "diffuser", "local", "softmax"}) {
     SCOPED_TRACE(attention);
     const auto model = small_model(small_config(attention));
     GenerateOptions options;

@@ -17,6 +17,9 @@ inline ModelConfig small_config(const std::string& attention = "lavo", Shape sha
   config.attention = attention;
   if (attention == "lavo") config.attention_options = {{"r", int64_t{4}}, {"w", int64_t{3}}};
   if (attention == "local") config.attention_options = {{"w", int64_t{4}}};
+  if (attention == "diffuser")
+    config.attention_options = {
+        {"pattern", "window_band+global"}, {"k", int64_t{3}}, {"g", int64_t{1}}, {"global_choice", "first"}};
   config.layers = 2;
   config.width = 16;
   config.heads = 2;

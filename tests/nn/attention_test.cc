@@ -9,11 +9,13 @@ namespace longspan::nn {
 namespace {
 
 class EveryMethod : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Attention, EveryMethod, ::testing::Values("lavo", "local", "softmax"));
+INSTANTIATE_TEST_SUITE_P(Attention, EveryMethod, ::testing::Values("lavo", "diffuser", "local", "softmax"));
 
 FieldValues small(const std::string& name) {
   if (name == "lavo") return {{"r", int64_t{4}}, {"w", int64_t{3}}};
   if (name == "local") return {{"w", int64_t{3}}};
+  if (name == "diffuser")
+    return {{"pattern", "window_band+global+random"}, {"k", int64_t{1}}, {"g", int64_t{1}}, {"r", int64_t{1}}};
   return {{"rope", true}};
 }
 

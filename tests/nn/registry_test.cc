@@ -11,8 +11,8 @@ namespace {
 
 TEST(Registry, NamesTheNearestMethod) {
   expect_input_error([] { find_attention("lavvo"); },
-                     "unknown attention 'lavvo'; did you mean 'lavo'? Known: lavo local softmax");
-  expect_input_error([] { find_attention("performer"); }, "unknown attention 'performer'; known: lavo local softmax");
+                     "unknown attention 'lavvo'; did you mean 'lavo'? Known: lavo diffuser local softmax");
+  expect_input_error([] { find_attention("performer"); }, "unknown attention 'performer'; known: lavo diffuser local softmax");
 }
 
 TEST(Registry, NamesTheMethodsThatHaveAPattern) {

@@ -4,8 +4,10 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include "longspan/ops/diffusion/diffusion.h"
 #include "longspan/ops/local_attention/local_attention.h"
 #include "longspan/ops/orthogonal_memory/orthogonal_memory.h"
+#include "longspan/patterns/build.h"
 #include "tests/ops/tensors.h"
 
 namespace longspan::ops {
@@ -52,8 +54,13 @@ TEST_F(BackendLogTest, NamesTheOperator) {
   const at::Tensor sums = at::zeros({1, 2, 2}, at::kDouble), count = at::zeros({1}, at::kLong);
   orthogonal_memory(q, q, basis, "full");
   orthogonal_memory_extend(q, q, basis, {sums, sums, count}, {.backend = "reference"});
+  const DiffusionPatterns pattern{{pattern_tensor(patterns::build_pattern(patterns::pattern_options("full"), 3))}};
+  diffusion(q, q, q, at::zeros({1, 3}), pattern, {});
+  diffusion_extend(q, q, q, at::zeros({1, 3}), at::zeros({1, 2, 1, 0, 4}), pattern, {}, {.backend = "composed"});
   EXPECT_EQ(lines, (std::vector<std::string>{"orthogonal_memory: kernel: there is a kernel for float32 on cpu",
-                                             "orthogonal_memory_extend: reference: asked for"}));
+                                             "orthogonal_memory_extend: reference: asked for",
+                                             "diffusion: kernel: there is a kernel for float32 on cpu",
+                                             "diffusion_extend: composed: asked for"}));
 }
 
 TEST_F(BackendLogTest, EndsAndPassesExceptionsOn) {

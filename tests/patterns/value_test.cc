@@ -181,6 +181,18 @@ TEST(RecentlyUsed, KeepsWhatWasAskedForLast) {
   RecentlyUsed<uint64_t, Pattern> tiny(1);
   const Pattern kept = get(tiny, 7);
   EXPECT_EQ(get(tiny, 7).view().rest.keys, kept.view().rest.keys) << "the newest always stays";
+  RecentlyUsed<uint64_t, Pattern> few(int64_t{1} << 40, 2);
+  made = 0;
+  for (const uint64_t seed : {1, 2, 1, 3, 1, 2}) get(few, seed);
+  EXPECT_EQ(made, 4) << "two values at most";
+}
+
+TEST(RecentlyUsed, KeepsTheValueOfTheFasterOfTwoThreads) {
+  RecentlyUsed<int, int> cache(1000);
+  const auto size = [](int) { return int64_t{1}; };
+  const auto get = [&](const auto& make) { return cache.get(7, make, size); };
+  EXPECT_EQ(get([&] { return get([] { return 1; }) + 1; }), 1) << "made while another thread was faster";
+  EXPECT_EQ(get([] { return 3; }), 1);
 }
 
 TEST(Refused, WhatCannotBe) {

@@ -30,7 +30,7 @@ TEST(Autocast, IsUndoneAndNests) {
 }
 
 TEST(Autocast, SeesUpdatedWeightsAndStaysNearFloat32) {
-  for (const char* attention : {"lavo", "local", "softmax"}) {
+  for (const char* attention : {"lavo", "diffuser", "local", "softmax"}) {
     torch::manual_seed(1);
     models::LanguageModel model(models::small_config(attention));
     const at::Tensor tokens = models::random_tokens(2, 20);

@@ -146,6 +146,26 @@ TEST_F(Checkpoints, ADamagedOneGivesWayToTheOneBefore) {
   EXPECT_EQ(none.steps_done(), 0);
 }
 
+TEST_F(Checkpoints, WhatAUserPutIntoOneThatIsWrittenAgainStays) {
+  fs::create_directories(run_);
+  CheckpointStore store(run_);
+  const auto put_folder = [&](const std::string& checkpoint, const char* content) {
+    fs::create_directories(path(checkpoint + "/mine"));
+    put(checkpoint + "/mine/notes", content);
+  };
+  add(store, 5, 1.0);
+  put_folder("run/checkpoints/step-000005", "precious");
+  add(store, 5, 0.5);
+  put_folder("run/checkpoints/step-000005", "precious too");
+  add(store, 5, 0.5);
+  add(store, 6, 0.4);
+  EXPECT_EQ(kept(), (Steps{5, 6}));
+  EXPECT_EQ(*checkpoint_info(run_ + "/checkpoints/step-000005").validation_loss, 0.5);
+  EXPECT_FALSE(fs::exists(run_ + "/checkpoints/step-000005/mine"));
+  EXPECT_EQ(get("run/checkpoints/step-000005.1/mine/notes"), "precious");
+  EXPECT_EQ(get("run/checkpoints/step-000005.2/mine/notes"), "precious too");
+}
+
 TEST_F(Checkpoints, AnyOfThemCanBeGoneOnFrom) {
   TrainOptions options = small_options(4);
   options.checkpoint_every = 1;

@@ -93,7 +93,7 @@ TEST_P(Train, StoppedAndResumedGivesTheSameBits) {
   for (const auto& item : a) EXPECT_TRUE(item.value().equal(b[item.key()])) << item.key();
 }
 
-INSTANTIATE_TEST_SUITE_P(Attentions, Train, ::testing::Values("lavo", "local", "softmax"));
+INSTANTIATE_TEST_SUITE_P(Attentions, Train, ::testing::Values("lavo", "diffuser", "local", "softmax"));
 
 // The penalty of a basis that is not orthogonal moves the weights; the loss that is reported is that of the tokens.
 TEST_F(TrainFiles, AddsAuxiliaryLossesToTheGradient) {

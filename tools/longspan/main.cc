@@ -97,7 +97,6 @@ int run(int argc, char** argv) {
       return exit_wrong_input;
     }
     if (common.threads > 0) at::set_num_threads(common.threads);
-    catch_interrupts();
     if (common.verbose) log_backends();
     return run_guarded(choice.action);
   }
@@ -108,6 +107,8 @@ int run(int argc, char** argv) {
 }  // namespace longspan::tool
 
 int main(int argc, char** argv) {
+  // Before all else: a signal while the program begins is a wish to stop like any other.
+  longspan::tool::catch_interrupts();
   longspan::tool::use_caching_allocator();
   int status = longspan::tool::exit_failed;
   const int guarded = longspan::tool::run_guarded([&] { status = longspan::tool::run(argc, argv); });

@@ -183,7 +183,7 @@ class BackwardHead {
     Panel<T>& lam = gradient(hop);
     mu.set_finite();
     head_.for_rows(layout_.first_row(), layout_.tokens(), [&](int64_t row, int) HWY_ATTR {
-      if (params_.hop_dropout.active()) head_.drop_features(mu, row, row, hop);
+      if (params_.hop_dropout.active()) drop_features(head_, mu, row, row, hop);
       mu.see(is_finite_row(mu, row));
     });
     head_.zero_gaps(mu, layout_.first_row());
@@ -246,7 +246,7 @@ class BackwardHead {
     const auto rows = head_.queries(strip);
     if (layout_.has_rest())
       head_.for_lists(rows.first, rows.last, [&](int64_t begin, int64_t end) HWY_ATTR {
-        for_each_piece(rest, begin, end, row_bytes(z), [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
+        for_each_list(rest, begin, end, [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
           T* to = dots + layout_.rest_weight(row, 0);
           dot_row(rest.keys, first, last, mu, row, z,
                   [&](int64_t e, T dot) { to[e] = fresh ? carry * dot : to[e] + carry * dot; });

@@ -102,13 +102,13 @@ struct Head {
       for (int64_t tile = begin; tile < end; ++tile) use(tile, worker);
     });
   }
-  /// Calls use(begin, end) for ranges of the rows of lists that are best worked together, within [first, last).
+  /// Calls use(begin, end) for ranges of rows that together are [first, last).
   template <class Use>
   void for_lists(int64_t first, int64_t last, const Use& use) const {
-    const int64_t units = first < last ? (last - first + kRestUnit - 1) / kRestUnit : 0;
+    const int64_t units = first < last ? (last - first + kUnitRows - 1) / kUnitRows : 0;
     loop.run(units, [&](int64_t unit, int) {
-      const int64_t begin = first + unit * kRestUnit;
-      use(begin, std::min(begin + kRestUnit, last));
+      const int64_t begin = first + unit * kUnitRows;
+      use(begin, std::min(begin + kUnitRows, last));
     });
   }
   /// Queries [first, last) of the token tiles of a strip.
@@ -171,18 +171,6 @@ struct Head {
         }
       to.see(hn::AllTrue(d, hn::Eq(check, hn::Zero(d))));
     });
-  }
-
-  /// Takes out of a row of features what dropout takes after a hop.
-  void drop_features(const Panel<T>& x, int64_t row, int64_t token, int64_t hop) const {
-    const HeadDropout drop = dropout(params.hop_dropout, diffusion_hop_seed(params.hop_dropout.seed, hop));
-    const T kept = static_cast<T>(drop.scale());
-    for (int64_t c = 0; c < x.width(); c += 4) {
-      const std::array<uint32_t, 4> words = drop.words(drop.row, drop.head, drop.start + position(token), c / 4);
-      T* features = x.row(row) + c / kPanelColumns * x.stride() + c % kPanelColumns;
-      for (int64_t i = 0; i < std::min<int64_t>(4, x.width() - c); ++i)
-        features[i] *= words[static_cast<std::size_t>(i)] >= drop.threshold() ? kept : T(0);
-    }
   }
 
   /// Rows of the tensors as tokens count them.

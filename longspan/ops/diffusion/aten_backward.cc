@@ -27,7 +27,7 @@ Tensors gradients_of(const Tensors& inputs, const F& f) {
   for (const at::Tensor& t : inputs) leaves.push_back(t.detach().requires_grad_(true));
   Tensors outputs, gradients;
   for (auto& [output, gradient] : f(leaves))
-    if (gradient) {
+    if (gradient && output.requires_grad()) {  // without hops there are no states
       outputs.push_back(output);
       gradients.push_back(gradient->detach());
     }

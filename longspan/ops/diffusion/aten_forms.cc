@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "longspan/kernels/diffusion/seeds.h"
+#include "longspan/base/diffusion_seeds.h"
 #include "longspan/ops/common/dropout.h"
 #include "longspan/ops/common/rows.h"
 #include "longspan/ops/diffusion/check.h"
@@ -52,7 +52,7 @@ at::Tensor numbers(const std::vector<int64_t>& values, const at::Tensor& like) {
 
 at::Tensor drop_hop(const at::Tensor& z, const Call& call, const Options& o, int64_t hop) {
   if (o.hop_dropout == 0) return z;
-  const auto offset = static_cast<int64_t>(kernels::diffusion_hop_seed(0, hop));
+  const auto offset = static_cast<int64_t>(diffusion_hop_seed(0, hop));
   const DropoutMask dropout(o.hop_dropout, *o.dropout_seed + offset, z);
   const int64_t batch = z.size(0), heads = z.size(1), rows = z.size(2);
   const auto index = call.row.options();
@@ -241,7 +241,7 @@ AtenOutputs run(Backend chosen, const Inputs& x, const LoadedPatterns& patterns,
                       ? nothing(x, hops, past)
                       : run_groups(chosen, x, patterns, o, past, positions, want_states);
   y.out = with_layout(y.out.to(x.q.scalar_type()), x.q);
-  y.lse = y.lse.contiguous();
+  y.lse = y.lse.clone(at::MemoryFormat::Contiguous);  // contiguous() would keep the strides of dimensions of size 1
   if (y.states.defined()) y.states = y.states.contiguous();
   return y;
 }

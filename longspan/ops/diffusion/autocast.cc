@@ -13,7 +13,7 @@ Inputs cast_operands(const Autocast& cast, const Inputs& x) {
 }
 
 template <c10::DeviceType device, c10::DispatchKey key>
-Outputs forward(const Inputs& x, const Patterns& patterns, const Options& options, bool keep) {
+Outputs forward(const Inputs& x, const Patterns& patterns, const Options& options, const Keep& keep) {
   c10::impl::ExcludeDispatchKeyGuard no_autocast(key);
   return call_forward(cast_operands(Autocast(device, {x.q, x.k, x.v}), x), patterns, options, keep);
 }

@@ -72,7 +72,8 @@ struct Saved {
 class Diffuse : public torch::autograd::Function<Diffuse> {
  public:
   static variable_list forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                               const at::Tensor& coefficients, const Patterns& patterns, const Options& o, bool keep) {
+                               const at::Tensor& coefficients, const Patterns& patterns, const Options& o,
+                               const Keep& keep) {
     at::AutoDispatchBelowADInplaceOrView below;
     const Outputs y = call_forward({q, k, v, coefficients}, patterns, o, keep);
     ctx->mark_non_differentiable({y.lse, y.weights, y.states});
@@ -148,8 +149,8 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
 // one operator into it, as the kernel does.
 bool run_here(Backend chosen, const Patterns& patterns) { return chosen != Backend::kernel && have_values(patterns); }
 
-Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, bool keep) {
-  if (const Backend chosen = choose_form(kOp, o.backend, x.q); run_here(chosen, patterns)) {
+Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, const Keep& keep) {
+  if (const Backend chosen = choose_backend(kOp, o.backend, x.q); run_here(chosen, patterns)) {
     report_backend(kOp, o.backend, chosen, x.q);
     const AtenOutputs y = run_in_aten(chosen, x, patterns, o);
     return {y.out, y.lse, none(x), none(x)};
@@ -165,7 +166,7 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, const Patterns& patt
 }
 
 Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, const Options& o) {
-  if (const Backend chosen = choose_form(kExtendOp, o.backend, x.q); run_here(chosen, patterns)) {
+  if (const Backend chosen = choose_backend(kExtendOp, o.backend, x.q); run_here(chosen, patterns)) {
     report_backend(kExtendOp, o.backend, chosen, x.q);
     const AtenOutputs y = run_extend_in_aten(chosen, x, past, patterns, o);
     return {y.out, y.states, y.lse};

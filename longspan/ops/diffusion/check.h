@@ -150,10 +150,10 @@ Shape<Int> check_extend(const Inputs& x, const Past& past, const Patterns& patte
 
 /// The results of a forward pass and the gradients of its results, given back to the backward pass. `s`: of check().
 template <class Int>
-void check_result(const char* op, const char* name, const at::Tensor& t, std::initializer_list<Int> sizes,
-                  at::ScalarType dtype, const at::Tensor& q) {
-  TORCH_CHECK_VALUE(sizes_of<Int>(t).equals(c10::ArrayRef<Int>(sizes)), op, ": ", name, ": expected ",
-                    c10::ArrayRef<Int>(sizes), " as the forward result, got ", t.sym_sizes());
+void check_result(const char* op, const char* name, const at::Tensor& t, c10::ArrayRef<Int> sizes, at::ScalarType dtype,
+                  const at::Tensor& q) {
+  TORCH_CHECK_VALUE(sizes_of<Int>(t).equals(sizes), op, ": ", name, ": expected ", sizes,
+                    " as the forward result, got ", t.sym_sizes());
   TORCH_CHECK_VALUE(t.scalar_type() == dtype, op, ": ", name, ": expected ", c10::getDtypeNames(dtype).first, ", got ",
                     dtype_name(t));
   check_same_device(op, name, t, q);
@@ -180,12 +180,6 @@ void check_extend_backward(const Shape<Int>& s, const ExtendedGradients& gradien
 /// What stands for weights or states that are not kept, and whether a result is that.
 inline at::Tensor none(const Inputs& x) { return at::empty({0}, x.q.options().dtype(sum_dtype(x.q))); }
 inline bool is_none(const at::Tensor& t) { return t.dim() == 1 && t.sym_size(0) == 0; }
-
-/// The form that runs. Until there is a kernel, "auto" is the composed form.
-inline Backend choose_form(const char* op, std::string_view requested, const at::Tensor& q) {
-  const Backend chosen = choose_backend(op, requested, q);
-  return chosen == Backend::kernel ? Backend::composed : chosen;
-}
 
 inline double default_scale(int64_t width) { return 1 / std::sqrt(static_cast<double>(width)); }
 

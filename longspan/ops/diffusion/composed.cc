@@ -15,7 +15,7 @@
 #include <limits>
 #include <vector>
 
-#include "longspan/kernels/diffusion/seeds.h"
+#include "longspan/base/diffusion_seeds.h"
 #include "longspan/ops/common/dropout.h"
 #include "longspan/ops/diffusion/aten_forms.h"
 #include "longspan/ops/diffusion/edge_products.h"
@@ -159,7 +159,7 @@ class PieceAttention final : public Attention {
 
   /// The weights of the pieces with the mask of a hop.
   std::vector<at::Tensor> weights(int64_t hop) const {
-    const auto offset = static_cast<int64_t>(kernels::diffusion_attention_seed(0, hop));
+    const auto offset = static_cast<int64_t>(diffusion_attention_seed(0, hop));
     const DropoutMask dropout(options_.attention_dropout, *options_.dropout_seed + offset, call_.q);
     std::vector<at::Tensor> out;
     for (const Piece& piece : pieces_) out.push_back(piece.dropped(dropout, call_));

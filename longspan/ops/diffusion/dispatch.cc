@@ -1,8 +1,11 @@
 #include "longspan/ops/diffusion/dispatch.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/library.h>
 
+#include "longspan/ops/diffusion/check.h"
+#include "longspan/ops/diffusion/kept.h"
 #include "longspan/ops/diffusion/patterns.h"
 
 namespace longspan::ops {
@@ -16,25 +19,34 @@ auto find_operator(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Flat>();
 }
 
-/// Whether a backward pass will follow.
-bool records_gradients(const Inputs& x) {
-  return at::GradMode::is_enabled() &&
-         (x.q.requires_grad() || x.k.requires_grad() || x.v.requires_grad() || x.coefficients.requires_grad());
+/// What the backward pass that will follow, if one will, wants kept.
+Keep wanted(const Inputs& x, const Patterns& patterns, const Options& o) {
+  const bool recorded = at::GradMode::is_enabled() && (x.q.requires_grad() || x.k.requires_grad() ||
+                                                       x.v.requires_grad() || x.coefficients.requires_grad());
+  if (!recorded || choose_backend(kOp, o.backend, x.q) != Backend::kernel) return {};
+  Keep keep{.weights = 0, .states = o.backward == "store_all"};
+  if (o.edge_weights != "stored" || !have_values(patterns)) return keep;
+  keep.weights = -1;
+  // A mode may take the values from the call; counting reads the patterns once more.
+  if (c10::impl::TorchDispatchModeTLS::any_modes_set()) {
+    const auto shape = check<c10::SymInt>(x, patterns, o);
+    keep.weights = count_weights(x, patterns, shape.sequences.guard_int(__FILE__, __LINE__));
+  }
+  return keep;
 }
 
 at::Tensor composite(const Inputs& x, const Patterns& patterns, const Options& options) {
-  // How many weights there are is a matter of the patterns' values.
-  return call_forward(x, patterns, options, records_gradients(x) && have_values(patterns)).out;
+  return call_forward(x, patterns, options, wanted(x, patterns, options)).out;
 }
 
 }  // namespace
 
-Outputs call_forward(const Inputs& x, const Patterns& p, const Options& o, bool keep) {
+Outputs call_forward(const Inputs& x, const Patterns& p, const Options& o, const Keep& keep) {
   static const auto op = find_operator<decltype(flat_forward<call_forward>)>("longspan::diffusion_forward");
   const auto [out, lse, weights, states] =
       op.call(x.q, x.k, x.v, x.coefficients, p.patterns, p.pattern_of, o.scale, o.cu_seqlens, o.valid, o.padding,
               o.attention_dropout, o.dropout_mode, o.hop_dropout, o.dropout_seed, o.dropout_origin, o.backward,
-              o.edge_weights, o.backend, keep);
+              o.edge_weights, o.backend, keep.weights, keep.states);
   return {out, lse, weights, states};
 }
 

@@ -47,8 +47,14 @@ struct ExtendedGradients {
 /// dq, dk, dv, dcoefficients, dstates.
 using ExtendGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
-/// `keep`: weights and states are results too, where the options ask for them.
-Outputs call_forward(const Inputs& x, const Patterns& patterns, const Options& options, bool keep);
+/// What a forward pass keeps for the backward pass. How many weights there are is a matter of the patterns' values,
+/// which a traced call has not; so the caller says it.
+struct Keep {
+  int64_t weights = 0;  ///< their number (kept.h); 0: they are not kept; -1: all, of patterns that have_values()
+  bool states = false;
+};
+
+Outputs call_forward(const Inputs& x, const Patterns& patterns, const Options& options, const Keep& keep);
 Gradients call_backward(const at::Tensor& dout, const Inputs& x, const Patterns& patterns, const Kept& kept,
                         const Options& options);
 Extended call_extend(const Inputs& x, const Past& past, const Patterns& patterns, const Options& options);
@@ -56,7 +62,7 @@ ExtendGradients call_extend_backward(const ExtendedGradients& gradients, const I
                                      const Patterns& patterns, const at::Tensor& new_states, const at::Tensor& lse,
                                      const Options& options);
 
-/// The argument list of the schemas around function(Inputs, Patterns, Options, keep).
+/// The argument list of the schemas around function(Inputs, Patterns, Options, Keep).
 template <auto function>
 OutputTuple flat_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& coefficients,
                          at::TensorList patterns, const OptionalTensor& pattern_of, std::optional<double> scale,
@@ -64,11 +70,11 @@ OutputTuple flat_forward(const at::Tensor& q, const at::Tensor& k, const at::Ten
                          double attention_dropout, std::string_view dropout_mode, double hop_dropout,
                          const OptionalTensor& dropout_seed, const OptionalTensor& dropout_origin,
                          std::string_view backward, std::string_view edge_weights, std::string_view backend,
-                         bool keep) {
+                         int64_t kept_weights, bool keep_states) {
   const Outputs y = function(Inputs{q, k, v, coefficients}, Patterns{patterns.vec(), pattern_of},
                              Options{scale, cu_seqlens, valid, padding, attention_dropout, dropout_mode, hop_dropout,
                                      dropout_seed, dropout_origin, backward, edge_weights, backend},
-                             keep);
+                             Keep{kept_weights, keep_states});
   return {y.out, y.lse, y.weights, y.states};
 }
 

@@ -21,26 +21,32 @@ at::Tensor empty_out(const SymShape& s, const Inputs& x) {
   return empty_rows(s.batch, s.heads, s.rows, s.value_width, x.q);
 }
 
-Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, bool keep) {
-  const Backend chosen = choose_form(kOp, o.backend, x.q);
+Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, const Keep& keep) {
+  const Backend chosen = choose_backend(kOp, o.backend, x.q);
   const auto s = check<c10::SymInt>(x, patterns, o);
   Outputs y{empty_out(s, x), at::empty_symint({s.batch, s.heads, s.rows}, sums(x)), none(x), none(x)};
-  if (!keep || chosen != Backend::kernel) return y;
-  if (keeps_weights(o)) y.weights = at::empty_symint({count_weights(x, patterns, s)}, sums(x));
-  if (keeps_states(o)) y.states = at::empty_symint(states_shape(s, o), sums(x));
+  if (chosen != Backend::kernel) return y;
+  if (keep.weights != 0) {
+    const bool counted = keep.weights > 0;
+    TORCH_CHECK_VALUE(counted || have_values(patterns), kOp,
+                      ": kept_weights: expected a number where patterns have no values, got ", keep.weights);
+    y.weights = at::empty(
+        {counted ? keep.weights : count_weights(x, patterns, s.sequences.guard_int(__FILE__, __LINE__))}, sums(x));
+  }
+  if (keep.states) y.states = at::empty_symint(states_shape(s, o), sums(x));
   return y;
 }
 
 Gradients backward(const at::Tensor& dout, const Inputs& x, const Patterns& patterns, const Kept& kept,
                    const Options& o) {
-  choose_form(kOp, o.backend, x.q);
+  choose_backend(kOp, o.backend, x.q);
   const auto s = check<c10::SymInt>(x, patterns, o);
   check_backward(s, dout, x, kept.lse);
   return {empty_rows_like(x.q), empty_rows_like(x.k), empty_rows_like(x.v), empty_like_contiguous(x.coefficients)};
 }
 
 Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, const Options& o) {
-  choose_form(kExtendOp, o.backend, x.q);
+  choose_backend(kExtendOp, o.backend, x.q);
   const auto s = check_extend<c10::SymInt>(x, past, patterns, o);
   return {empty_out(s, x), at::empty_symint({s.batch, s.heads, s.hops, s.rows, s.value_width}, sums(x)),
           at::empty_symint({s.batch, s.heads, s.rows}, sums(x))};
@@ -49,7 +55,7 @@ Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, con
 ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs& x, const Past& past,
                                 const Patterns& patterns, const at::Tensor& new_states, const at::Tensor& lse,
                                 const Options& o) {
-  choose_form(kExtendOp, o.backend, x.q);
+  choose_backend(kExtendOp, o.backend, x.q);
   const auto s = check_extend<c10::SymInt>(x, past, patterns, o);
   check_extend_backward(s, gradients, x, new_states, lse);
   return {empty_rows_like(x.q), empty_rows_like(x.k), empty_rows_like(x.v), empty_like_contiguous(x.coefficients),

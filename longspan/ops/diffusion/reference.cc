@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "longspan/kernels/diffusion/seeds.h"
+#include "longspan/base/diffusion_seeds.h"
 #include "longspan/ops/common/load_dropout.h"
 #include "longspan/ops/diffusion/aten_forms.h"
 
@@ -69,7 +69,7 @@ class DenseAttention final : public Attention {
   /// 1 / (1 - p) where dropout keeps a weight, 0 where it does not.
   at::Tensor kept(int64_t hop) const {
     Dropout dropout = load_dropout(options_.attention_dropout, options_.dropout_seed);
-    dropout.seed = kernels::diffusion_attention_seed(dropout.seed, hop);
+    dropout.seed = diffusion_attention_seed(dropout.seed, hop);
     const at::Tensor row = call_.row.to(at::kCPU), position = call_.position.to(at::kCPU);
     const int64_t batch = call_.q.size(0), heads = call_.q.size(1), rows = call_.q.size(2), n = call_.k.size(2);
     const at::Tensor factors = at::empty({batch, heads, rows, n}, at::kDouble);

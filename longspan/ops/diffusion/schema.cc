@@ -13,7 +13,7 @@ TORCH_LIBRARY_FRAGMENT(longspan, m) {
       "str backend=\"auto\"";
   define("diffusion(" + operands + patterns + padding + options + ") -> Tensor");
   define("diffusion_forward(" + operands + patterns + padding + options +
-         ", bool keep=False) -> (Tensor out, Tensor lse, Tensor weights, Tensor states)");
+         ", int kept_weights=0, bool keep_states=False) -> (Tensor out, Tensor lse, Tensor weights, Tensor states)");
   // What stands behind required arguments can have no default.
   const std::string of_call = ", Tensor[] patterns, Tensor? pattern_of, ";
   define("diffusion_backward(Tensor dout, " + operands + of_call +

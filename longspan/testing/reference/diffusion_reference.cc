@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "longspan/kernels/diffusion/seeds.h"
+#include "longspan/base/diffusion_seeds.h"
 
 namespace longspan::testing {
 namespace {
@@ -55,13 +55,12 @@ std::vector<double> weights_of_row(const Problem& p, int64_t i, double& lse) {
 }  // namespace
 
 double attention_factor(const Problem& p, int64_t hop, int64_t i, int64_t j) {
-  const uint64_t seed =
-      kernels::diffusion_attention_seed(p.attention_dropout.seed, p.dropout_per_hop ? hop : int64_t{0});
+  const uint64_t seed = diffusion_attention_seed(p.attention_dropout.seed, p.dropout_per_hop ? hop : int64_t{0});
   return factor(p, p.attention_dropout, seed, position(p, i), position(p, j));
 }
 
 double feature_factor(const Problem& p, int64_t hop, int64_t i, int64_t feature) {
-  return factor(p, p.hop_dropout, kernels::diffusion_hop_seed(p.hop_dropout.seed, hop), position(p, i), feature);
+  return factor(p, p.hop_dropout, diffusion_hop_seed(p.hop_dropout.seed, hop), position(p, i), feature);
 }
 
 DiffusionReferenceForward diffusion_reference_forward(const Problem& p) {

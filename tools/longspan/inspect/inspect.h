@@ -14,5 +14,6 @@ Action set_up_inspect_attentions(CLI::App& app, const CommonOptions& common);
 Action set_up_inspect_config(CLI::App& app, const CommonOptions& common);
 Action set_up_inspect_lavo(CLI::App& app, const CommonOptions& common);
 Action set_up_inspect_pattern(CLI::App& app, const CommonOptions& common);
+Action set_up_inspect_rolling(CLI::App& app, const CommonOptions& common);
 
 }  // namespace longspan::tool

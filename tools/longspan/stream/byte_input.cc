@@ -18,7 +18,7 @@ namespace longspan::tool {
 namespace {
 constexpr int kPauseMilliseconds = 50;
 constexpr int kLookMilliseconds = 200;
-}
+}  // namespace
 
 ByteInput::ByteInput(const std::string& path) : path_(path == "-" ? "stdin" : path) {
   descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -49,6 +49,7 @@ std::size_t ByteInput::read(char* out, std::size_t most) {
 }
 
 void ByteInput::skip(int64_t count) {
+  if (count <= left() && ::lseek(descriptor_, count, SEEK_CUR) >= 0) return;
   std::vector<char> buffer(1 << 16);
   for (int64_t left = count; left > 0;) {
     const std::size_t got = read(buffer.data(), static_cast<std::size_t>(std::min<int64_t>(left, 1 << 16)));

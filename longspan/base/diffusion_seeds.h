@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace longspan::kernels {
+namespace longspan {
 
 namespace internal {
 /// Odd multiples are far apart; the numbers wrap.
@@ -19,4 +19,4 @@ constexpr uint64_t diffusion_hop_seed(uint64_t seed, int64_t hop) {
   return seed + internal::kSeedStep * (2 * static_cast<uint64_t>(hop) + 2);
 }
 
-}  // namespace longspan::kernels
+}  // namespace longspan

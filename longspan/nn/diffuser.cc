@@ -1,0 +1,273 @@
+#include "longspan/nn/diffuser.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "longspan/base/check.h"
+#include "longspan/data/edge_file.h"
+#include "longspan/nn/cost.h"
+#include "longspan/nn/dropout_seed.h"
+#include "longspan/nn/packing.h"
+#include "longspan/nn/rotary.h"
+#include "longspan/patterns/edges.h"
+
+namespace longspan::nn {
+namespace {
+
+using O = DiffuserOptions;
+using ops::DiffusionKind;
+
+bool is_ppr(DiffusionKind kind) { return kind == DiffusionKind::ppr_iterate || kind == DiffusionKind::ppr_truncated; }
+
+/// Weights of V, A V, .., A^K V in the paper's iteration, logarithms.
+at::Tensor log_ppr(double alpha, int64_t hops) {
+  std::vector<double> out;
+  for (int64_t k = 0; k < hops; ++k) out.push_back(std::log(alpha) + static_cast<double>(k) * std::log1p(-alpha));
+  out.push_back(static_cast<double>(hops) * std::log1p(-alpha));
+  return at::tensor(out, at::kDouble);
+}
+
+std::string_view name_of(O::Padding value) { return value == O::Padding::reference ? "reference" : "remove"; }
+std::string_view name_of(O::DropoutMode value) { return value == O::DropoutMode::once ? "once" : "per_hop"; }
+std::string_view name_of(O::Backward value) {
+  return value == O::Backward::store_all          ? "store_all"
+         : value == O::Backward::recompute_slices ? "recompute_slices"
+                                                  : "recompute_quadratic";
+}
+std::string_view name_of(O::EdgeWeights value) { return value == O::EdgeWeights::stored ? "stored" : "recomputed"; }
+
+/// The true values of a mask [N] by their places.
+std::vector<int64_t> places(const at::Tensor& mask) { return borders(mask.cpu().nonzero().squeeze(1).contiguous()); }
+
+/// The parts of a pattern that can be left out.
+struct Part {
+  const char* name;
+  std::vector<std::string> generators;
+};
+const std::vector<Part>& parts() {
+  static const std::vector<Part> table = {{"local", {"window_overlap", "window_band", "window_block"}},
+                                          {"random", {"random", "uniform"}},
+                                          {"global", {"global"}}};
+  return table;
+}
+
+/// A union without some of its generators.
+std::string without_generators(const std::string& pattern, const std::vector<std::string>& dropped) {
+  std::string out;
+  for (std::size_t begin = 0; begin < pattern.size();) {
+    const std::size_t end = std::min(pattern.find('+', begin), pattern.size());
+    const std::string name = pattern.substr(begin, end - begin);
+    if (std::find(dropped.begin(), dropped.end(), name) == dropped.end()) out += (out.empty() ? "" : "+") + name;
+    begin = end + 1;
+  }
+  return out;
+}
+
+/// Whether a part stands in the pattern beside others.
+bool has_part(const std::string& pattern, const Part& part) {
+  const std::string rest = without_generators(pattern, part.generators);
+  return rest != pattern && !rest.empty();
+}
+
+}  // namespace
+
+DiffuserAttention::DiffuserAttention(Pattern pattern, AttentionSizes sizes, DiffuserOptions options)
+    : Attention("diffuser", pattern, sizes),
+      options_(resolved_diffuser(pattern, std::move(options))),
+      project_(*this, sizes, pattern) {
+  const double alpha = options_.alpha;
+  if (options_.learn_alpha)
+    alpha_logit_ = register_parameter("alpha_logit", torch::full({sizes.heads}, std::log(alpha) - std::log1p(-alpha)));
+  if (options_.diffusion == DiffusionKind::learned)
+    hop_logits_ = register_parameter(
+        "hop_logits", log_ppr(alpha, options_.hops).to(torch::get_default_dtype_as_scalartype()).repeat(sizes.heads));
+  patterns_ = make_patterns();
+}
+
+std::shared_ptr<DiffuserPatterns> DiffuserAttention::make_patterns() const {
+  patterns::PatternOptions options = options_.pattern;
+  options.pattern = without_generators(options.pattern, generators_off_);
+  // An ablated pattern may have no window to pad to; padding changes nothing before it.
+  if (!generators_off_.empty() && !patterns::uses(options, patterns::Generator::window_overlap) &&
+      !patterns::uses(options, patterns::Generator::longformer))
+    options.pad_to_window = false;
+  const auto seed = static_cast<uint64_t>(options_.pattern_seed);
+  const int64_t layer = options_.seed_per_layer ? sizes().layer : 0;
+  if (options_.edges.empty()) return shared_diffuser_patterns(options, seed, layer);
+  if (!patterns::uses(options, patterns::Generator::edges))
+    return std::make_shared<DiffuserPatterns>(options, seed, layer, std::nullopt);
+  return std::make_shared<DiffuserPatterns>(options, seed, layer, read_edges(options_.edges));
+}
+
+FieldValues DiffuserAttention::options() const {
+  return with_nulls(diffuser_values(options_), diffuser_unused(pattern()));
+}
+
+AttentionProperties DiffuserAttention::properties() const {
+  const patterns::PatternOptions& pattern = options_.pattern;
+  AttentionProperties out;
+  out.length_free = !causal() || patterns::length_dependence(pattern).empty();
+  out.packs_padding = options_.padding == O::Padding::packed;
+  const bool with_global =
+      patterns::uses(pattern, patterns::Generator::global) || patterns::uses(pattern, patterns::Generator::longformer);
+  out.global_tokens = with_global && !causal();
+  if (pattern.fit == patterns::Fit::cut) out.max_length = pattern.max_len;
+  return out;
+}
+
+AttentionCost DiffuserAttention::cost(int64_t queries, int64_t keys) const {
+  const int64_t width = sizes().head_width(), key_width = sizes().key_heads() * width;
+  const auto pairs = static_cast<double>(patterns_->pairs(queries, keys));
+  AttentionCost out;
+  out.flops = 2 * pairs * static_cast<double>(sizes().width * (1 + hops()));
+  out.bytes = row_bytes(queries, keys, sizes().width, key_width);
+  if (causal() && patterns::length_dependence(options_.pattern).empty()) {
+    const int64_t kept = patterns_->kept(keys).size();
+    out.state_bytes = 4 * static_cast<double>(kept * (key_width + hops() * sizes().width)) + 8;
+  }
+  return out;
+}
+
+at::Tensor DiffuserAttention::coefficients(const at::Tensor& q) const {
+  std::optional<at::Tensor> alpha, t, logits;
+  const DiffusionKind kind = single() ? DiffusionKind::single : options_.diffusion;
+  const auto number = [](double value) { return at::scalar_tensor(value, at::kDouble); };
+  if (is_ppr(kind)) alpha = alpha_logit_.defined() ? alpha_logit_.to(at::kDouble).sigmoid() : number(options_.alpha);
+  if (kind == DiffusionKind::heat) t = number(options_.t);
+  if (kind == DiffusionKind::learned) logits = hop_logits_.to(at::kDouble).view({sizes().heads, options_.hops + 1});
+  const auto dtype = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return ops::diffusion_coefficients(kind, options_.hops, alpha, t, logits).to(q.device(), dtype);
+}
+
+ops::DiffusionOptions DiffuserAttention::operator_options() const {
+  ops::DiffusionOptions out;
+  out.padding = name_of(options_.padding);
+  out.backward = name_of(options_.backward);
+  out.edge_weights = name_of(options_.edge_weights);
+  if (is_training() && (options_.attn_dropout > 0 || options_.hop_dropout > 0)) {
+    out.attention_dropout = options_.attn_dropout;
+    out.dropout_mode = name_of(options_.dropout_mode);
+    out.hop_dropout = options_.hop_dropout;
+    out.dropout_seed = dropout_seed();
+  }
+  return out;
+}
+
+at::Tensor DiffuserAttention::checked(const DiffuserPatterns::Entry& entry) const {
+  LONGSPAN_CHECK(options_.empty_row == O::EmptyRow::alpha_v || entry.empty_row < 0,
+                 "diffuser: empty_row = error and token ", entry.empty_row, " has no key in the pattern ",
+                 patterns_->options().pattern, "; self_loops = true gives every token itself");
+  return entry.tensor;
+}
+
+ops::DiffusionPatterns DiffuserAttention::choose_patterns(const at::Tensor& q, const Packed& packed) const {
+  if (!packed.cu && !packed.global_tokens) return {{checked(patterns_->of_length(q.size(2)))}};
+  std::vector<std::pair<int64_t, GlobalTokens>> wanted;  // of each sequence
+  if (packed.cu) {
+    const std::vector<int64_t> starts = borders(*packed.cu);
+    for (std::size_t s = 0; s + 1 < starts.size(); ++s) {
+      const int64_t length = starts[s + 1] - starts[s];
+      GlobalTokens global;
+      if (packed.global_tokens) global = places(packed.global_tokens->select(0, 0).narrow(0, starts[s], length));
+      wanted.emplace_back(length, std::move(global));
+    }
+  } else {
+    for (int64_t b = 0; b < q.size(0); ++b) wanted.emplace_back(q.size(2), places(packed.global_tokens->select(0, b)));
+  }
+  ops::DiffusionPatterns out;
+  std::vector<std::pair<int64_t, GlobalTokens>> made;
+  std::vector<int64_t> number;
+  for (const auto& want : wanted) {
+    const auto found = std::find(made.begin(), made.end(), want);
+    number.push_back(found - made.begin());
+    if (found != made.end()) continue;
+    made.push_back(want);
+    out.patterns.push_back(checked(patterns_->of_length(want.first, want.second)));
+  }
+  if (out.patterns.empty()) out.patterns.push_back(patterns_->of_length(0).tensor);
+  out.pattern_of = index_tensor(number);
+  return out;
+}
+
+at::Tensor DiffuserAttention::attend_packed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                            const Packed& packed) const {
+  ops::DiffusionOptions options = operator_options();
+  options.cu_seqlens = packed.cu;
+  options.valid = packed.valid;
+  return ops::diffusion(q, k, v, coefficients(q), choose_patterns(q, packed), options);
+}
+
+at::Tensor DiffuserAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  return attend_packed(q, k, v, {});
+}
+
+at::Tensor DiffuserAttention::merge(at::Tensor heads) {
+  if (head_off_) heads = heads.index_fill(1, at::full({1}, *head_off_, heads.options().dtype(at::kLong)), 0);
+  return project_.merge(heads);
+}
+
+at::Tensor DiffuserAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
+  const RotaryPositions rotary(sizes(), x, packed.cu);
+  const at::Tensor q = rotary.turn(project_.queries(x)), k = rotary.turn(project_.keys(x));
+  return merge(attend_packed(q, k, project_.values(x), packed));
+}
+
+std::vector<std::string> DiffuserAttention::ablations() const {
+  std::vector<std::string> out;
+  if (options_.diffusion != DiffusionKind::single) out = {"diffusion=none", "diffusion=single"};
+  for (const Part& part : parts())
+    if (has_part(options_.pattern.pattern, part))
+      out.insert(out.end(), {str_cat(part.name, "=none"), str_cat(part.name, "=off")});
+  out.emplace_back("head=none");
+  for (int64_t head = 0; head < sizes().heads; ++head) out.push_back(str_cat("head=", head));
+  return out;
+}
+
+void DiffuserAttention::ablate(const std::string& part, const std::string& way) {
+  const auto known = ablations();
+  if (std::find(known.begin(), known.end(), part + "=" + way) == known.end()) return Attention::ablate(part, way);
+  if (part == "diffusion") single_hop_ = way == "single";
+  if (part == "head") head_off_ = way == "none" ? std::nullopt : std::optional<int64_t>(std::stoll(way));
+  for (const Part& candidate : parts()) {
+    if (part != candidate.name) continue;
+    std::vector<std::string> off = generators_off_;
+    std::erase_if(off, [&](const std::string& name) {
+      return std::find(candidate.generators.begin(), candidate.generators.end(), name) != candidate.generators.end();
+    });
+    if (way == "off") off.insert(off.end(), candidate.generators.begin(), candidate.generators.end());
+    LONGSPAN_CHECK(!without_generators(options_.pattern.pattern, off).empty(), "diffuser: the ablation ", part,
+                   "=off would leave nothing of the pattern ", options_.pattern.pattern);
+    generators_off_ = std::move(off);
+    patterns_ = make_patterns();
+  }
+}
+
+std::map<std::string, at::Tensor> DiffuserAttention::inspect_dense(const at::Tensor& x,
+                                                                   const std::optional<at::Tensor>&) {
+  const RotaryPositions rotary(sizes(), x, std::nullopt);
+  const int64_t length = x.size(1), heads = sizes().heads, count = hops();
+  const auto wide = [&](const at::Tensor& rows) { return spread_heads(rows.to(at::kDouble), heads); };
+  const at::Tensor q = wide(rotary.turn(project_.queries(x))), k = wide(rotary.turn(project_.keys(x)));
+  const patterns::Csr pairs = ops::pattern_of_tensor(checked(patterns_->of_length(length))).csr();
+  const at::Tensor allowed = at::zeros({length, length}, at::kBool);
+  for (int64_t i = 0; i < length; ++i)
+    for (const int32_t j : pairs.row(i)) allowed.data_ptr<bool>()[i * length + j] = true;
+  const at::Tensor scores = at::matmul(q, k.transpose(2, 3)) / std::sqrt(static_cast<double>(sizes().head_width()));
+  const at::Tensor hidden = allowed.logical_not().to(x.device());
+  // A row without keys is zeros, not the softmax of nothing.
+  const at::Tensor weights =
+      scores.masked_fill(hidden, -std::numeric_limits<double>::infinity()).softmax(-1).masked_fill(hidden, 0);
+
+  // The recursion Z_{k+1} = carry Z_k + source V, with polynomials in A for the states.
+  const at::Tensor c = coefficients(q).expand({heads, 2 * count + 1});
+  at::Tensor polynomial = at::constant_pad_nd(c.narrow(1, 0, 1), {0, count});
+  for (int64_t hop = 0; hop < count; ++hop) {
+    polynomial = polynomial.roll(1, 1) * c.narrow(1, 2 * hop + 1, 1);
+    polynomial = polynomial + at::constant_pad_nd(c.narrow(1, 2 * hop + 2, 1), {0, count});
+  }
+  return {{"weights", weights}, {"polynomial", polynomial}};
+}
+
+}  // namespace longspan::nn

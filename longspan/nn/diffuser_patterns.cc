@@ -1,0 +1,108 @@
+#include "longspan/nn/diffuser_patterns.h"
+
+#include <algorithm>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "longspan/ops/diffusion/diffusion.h"
+#include "longspan/ops/parallel.h"
+#include "longspan/patterns/build.h"
+
+namespace longspan::nn {
+namespace {
+
+using patterns::Pattern;
+
+/// Of all layers that share them: a text of 65,536 tokens takes 100 MB.
+constexpr int64_t kTextBytes = int64_t{1} << 30, kPieceBytes = int64_t{1} << 26;
+constexpr std::size_t kPieces = 16;
+
+int64_t keys_of(const PatternView& pattern, int64_t i) {
+  int64_t count = 0;
+  for_each_run(pattern, i, [&](PatternPiece, int64_t begin, int64_t end) { count += end - begin; });
+  return count;
+}
+
+/// Queries before `first`, the token at `position`, have no keys by design.
+DiffuserPatterns::Entry entry_of(const Pattern& pattern, int64_t first, int64_t position) {
+  DiffuserPatterns::Entry out;
+  out.tensor = ops::pattern_tensor(pattern);
+  out.pairs = pattern.pairs();
+  const PatternView view = pattern.view();
+  for (int64_t i = first; i < view.n && out.empty_row < 0; ++i)
+    if (keys_of(view, i) == 0) out.empty_row = i - first + position;
+  return out;
+}
+
+int64_t bytes_of(const DiffuserPatterns::Entry& entry) { return static_cast<int64_t>(entry.tensor.nbytes()); }
+
+/// Options whose pattern of n tokens is the first n of the padded one.
+patterns::PatternOptions without_padding(patterns::PatternOptions options, int64_t n) {
+  if (!options.pad_to_window) return options;
+  const int64_t padded = patterns::padded_length(options, n);
+  options.pad_to_window = false;
+  if (options.fit == patterns::Fit::cut || options.causal) return options;  // what follows changes nothing before
+  options.fit = patterns::Fit::cut;
+  options.max_len = std::max(padded, options.w);
+  return options;
+}
+
+}  // namespace
+
+DiffuserPatterns::DiffuserPatterns(patterns::PatternOptions options, uint64_t seed, int64_t layer,
+                                   std::optional<patterns::EdgeList> edges)
+    : options_(std::move(options)),
+      seed_(seed),
+      layer_(layer),
+      edges_(std::move(edges)),
+      texts_(kTextBytes),
+      pieces_(kPieceBytes, kPieces) {}
+
+patterns::PatternInputs DiffuserPatterns::inputs(const GlobalTokens& global) const {
+  return {.seed = seed_, .layer = layer_, .global_tokens = global, .edges = edges_ ? &*edges_ : nullptr};
+}
+
+Pattern DiffuserPatterns::build(int64_t n, const GlobalTokens& global) const {
+  return patterns::build_pattern(without_padding(options_, n), n, inputs(global), ops::torch_parallel());
+}
+
+DiffuserPatterns::Entry DiffuserPatterns::of_length(int64_t n, const GlobalTokens& global) {
+  return texts_.get(
+      {n, global}, [&] { return entry_of(build(n, global), 0, 0); }, bytes_of);
+}
+
+DiffuserPatterns::Entry DiffuserPatterns::continued(int64_t n, int64_t count) {
+  const auto make = [&] {
+    const patterns::KeptTokens past = kept(n);
+    return entry_of(patterns::continued_pattern(options_, past, count, inputs(), ops::torch_parallel()), past.size(),
+                    n);
+  };
+  return pieces_.get({n, count}, make, bytes_of);
+}
+
+patterns::KeptTokens DiffuserPatterns::kept(int64_t n) const { return patterns::kept_tokens(options_, n, inputs()); }
+
+int64_t DiffuserPatterns::pairs(int64_t queries, int64_t n) const {
+  const Pattern pattern = build(n, std::nullopt);
+  if (queries >= n) return pattern.pairs();
+  int64_t out = 0;
+  for (int64_t i = n - queries; i < n; ++i) out += keys_of(pattern.view(), i);
+  return out;
+}
+
+std::shared_ptr<DiffuserPatterns> shared_diffuser_patterns(const patterns::PatternOptions& options, uint64_t seed,
+                                                           int64_t layer) {
+  static std::mutex mutex;
+  static std::vector<std::tuple<uint64_t, int64_t, std::weak_ptr<DiffuserPatterns>>> made;
+  const std::lock_guard lock(mutex);
+  std::erase_if(made, [](const auto& entry) { return std::get<2>(entry).expired(); });
+  for (const auto& [its_seed, its_layer, weak] : made)
+    if (auto found = weak.lock(); found && its_seed == seed && its_layer == layer && found->options() == options)
+      return found;
+  auto out = std::make_shared<DiffuserPatterns>(options, seed, layer, std::nullopt);
+  made.emplace_back(seed, layer, out);
+  return out;
+}
+
+}  // namespace longspan::nn

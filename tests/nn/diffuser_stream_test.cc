@@ -1,0 +1,121 @@
+// Diffuser on streams: what it keeps, dropout, refusals. That pieces equal the whole is stream_test.cc's subject.
+#include "longspan/nn/diffuser.h"
+#include "support.h"
+
+namespace longspan::nn {
+namespace {
+
+FieldValue number(int64_t value) { return value; }
+
+const FieldValues kWindow = {
+    {"pattern", "window_overlap+global"}, {"w", number(6)}, {"g", number(2)}, {"max_len", number(20)}};
+
+TEST(DiffuserStreams, AWindowKeepsAConstantState) {
+  const auto module = make("diffuser", Pattern::causal_self, kWindow);
+  const at::Tensor x = normal({2, 90, 16}, 1);
+  const at::NoGradGuard no_grad;
+  State state = module->begin(2);
+  std::vector<at::Tensor> parts;
+  for (int64_t t = 0; t < 90; ++t) {
+    parts.push_back(module->extend(state, x.narrow(1, t, 1)));
+    // keys and 5 states of 16 numbers; a stream counts 8 bytes. cost() is in float32.
+    const double rows = (static_cast<double>(state.bytes()) / 2 - 8) / 8,
+                 expected = (module->cost(t + 1, t + 1).state_bytes - 8) / 4;
+    EXPECT_EQ(rows, expected) << "after " << t + 1;
+    if (t >= 20) EXPECT_LE(state.at("keys").size(2), 6 + 2);
+  }
+  EXPECT_TRUE(close(at::cat(parts, 1), module->forward(x), layer_bound(*module, x, 90)));
+  const State one = module->begin(1);
+  EXPECT_EQ(one.bytes(), 8);
+}
+
+TEST(DiffuserStreams, RandomKeysNeedEverything) {
+  const auto module = make("diffuser", Pattern::causal_self, {{"pattern", "random"}, {"r", number(1)}});
+  EXPECT_EQ(module->cost(1000, 1000).state_bytes, 4.0 * 1000 * 16 * (1 + 5) + 8);
+}
+
+// Masks depend on the seed, on hops and on positions: pieces that start from one seed drop what the whole drops.
+TEST(DiffuserStreams, DropoutDoesNotDependOnTheCut) {
+  const at::NoGradGuard no_grad;
+  for (const FieldValues& pattern :
+       {kWindow, FieldValues{{"pattern", "window_band+random"}, {"k", number(3)}, {"r", number(2)}}})
+    for (const char* mode : {"once", "per_hop"}) {
+      FieldValues options = pattern;
+      options["attn_dropout"] = 0.3;
+      options["hop_dropout"] = 0.2;
+      options["dropout_mode"] = mode;
+      const auto module = make("diffuser", Pattern::causal_self, options);
+      const at::Tensor x = normal({2, 40, 16}, 1);
+      const at::Tensor plain = module->forward(x);
+      module->train();
+      torch::manual_seed(9);
+      const at::Tensor whole = module->forward(x);
+      EXPECT_GT((whole - plain).abs().max().item<double>(), 1e-2);
+      const double bound = 20 * layer_bound(*module, x, 40);  // what is kept is multiplied by up to 1 / (0.7 0.8)^5
+      torch::manual_seed(9);
+      const at::Tensor pack = module->forward(x.reshape({1, 80, 16}), {.cu_seqlens = at::tensor({0, 40, 80})});
+      EXPECT_TRUE(close(pack.view({2, 40, 16}), whole, bound)) << "packed";
+      State state = module->begin(2);
+      std::vector<at::Tensor> parts;
+      int64_t at = 0;
+      for (const int64_t size : {1, 2, 5, 1, 20, 0, 11}) {
+        torch::manual_seed(9);
+        parts.push_back(module->extend(state, x.narrow(1, std::exchange(at, at + size), size)));
+      }
+      EXPECT_TRUE(close(at::cat(parts, 1), whole, bound)) << mode;
+
+      // Streams of different ages: the second one is 7 rows behind.
+      State uneven = module->begin(2);
+      const at::Tensor valid = at::ones({2, 20}, at::kBool);
+      valid.select(0, 1).narrow(0, 0, 7).fill_(false);
+      torch::manual_seed(9);
+      const at::Tensor first =
+          module->extend(uneven, at::stack({x[0].narrow(0, 0, 20), x[1].narrow(0, 0, 20).roll(7, 0)}), valid);
+      torch::manual_seed(9);
+      const at::Tensor second = module->extend(uneven, at::stack({x[0].narrow(0, 20, 9), x[1].narrow(0, 13, 9)}));
+      EXPECT_TRUE(close(first[0], whole[0].narrow(0, 0, 20), bound));
+      EXPECT_TRUE(close(first[1].narrow(0, 7, 13), whole[1].narrow(0, 0, 13), bound));
+      EXPECT_TRUE(close(second[0], whole[0].narrow(0, 20, 9), bound));
+      EXPECT_TRUE(close(second[1], whole[1].narrow(0, 13, 9), bound));
+    }
+}
+
+TEST(DiffuserStreams, RefuseByName) {
+  const auto message = [](const FieldValues& options) -> std::string {
+    try {
+      make("diffuser", Pattern::causal_self, options)->begin(1);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message({{"pattern", "uniform"}}),
+            "diffuser: the pattern uniform cannot be read as a stream: uniform spaces its keys over all tokens");
+  EXPECT_EQ(message({{"random_mode", "total"}}),
+            "diffuser: the pattern window_overlap+global+random cannot be read as a stream: random with "
+            "random_mode=total draws its pairs from all of them");
+  EXPECT_EQ(message({{"pattern", "bigbird"}}),
+            "diffuser: the pattern bigbird cannot be read as a stream: bigbird's last block sees and is seen by all");
+  EXPECT_EQ(message({{"pattern", "window_overlap"}, {"fit", "cut"}}),
+            "diffuser: the pattern window_overlap cannot be read as a stream: fit=cut makes the pattern for max_len "
+            "tokens");
+  EXPECT_EQ(message({}), "");
+}
+
+TEST(DiffuserStreams, ChecksAForeignState) {
+  const auto module = make("diffuser", Pattern::causal_self, kWindow);
+  const at::Tensor x = normal({1, 5, 16}, 1);
+  State state = module->begin(1);
+  module->extend(state, x);
+  State broken = state;
+  broken.set("count", at::full({1}, 9, at::kLong));
+  expect_input_error([&] { module->extend(broken, x); },
+                     "diffuser: state of a stream of 9 tokens must hold 9 rows of keys, got 5");
+  broken = state;
+  broken.set("keys", state.at("keys").narrow(2, 0, 4));
+  expect_input_error([&] { module->extend(broken, x); },
+                     "diffuser: state must hold as many rows of hops as of keys, 4, got 5");
+}
+
+}  // namespace
+}  // namespace longspan::nn

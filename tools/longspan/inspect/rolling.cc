@@ -1,0 +1,112 @@
+// longspan inspect rolling: how much the output of an attention changes when the text is rolled round.
+#include "longspan/nn/rolling.h"
+
+#include <torch/utils.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inspect.h"
+#include "longspan/base/check.h"
+#include "longspan/io/atomic_file.h"
+#include "longspan/nn/registry.h"
+#include "longspan/report/chart_file.h"
+#include "longspan/report/format.h"
+#include "rolling_view.h"
+#include "tools/longspan/interrupt.h"
+#include "tools/longspan/output.h"
+#include "tools/longspan/output_file.h"
+#include "tools/longspan/progress.h"
+#include "tools/longspan/settings.h"
+
+namespace longspan::tool {
+
+namespace {
+
+struct Options {
+  std::string attention = "diffuser", shifts, svg;
+  std::vector<std::string> patterns, set;
+  int64_t n = 1024, heads = 4, head_dim = 16;
+};
+
+/// Shifts in the order they were given; 0 is one.
+std::vector<int64_t> shifts_of(const Options& options) {
+  if (options.shifts.empty()) return nn::rolling_shifts(options.n);
+  const std::vector<int64_t> out = parse_lengths("--shifts", options.shifts);
+  for (const int64_t shift : out)
+    LONGSPAN_CHECK(shift < options.n, "--shifts: a shift must be less than --n = ", options.n, ", got ", shift);
+  return out;
+}
+
+void inspect_rolling(const Options& options, const CommonOptions& common) {
+  if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
+  LONGSPAN_CHECK(options.patterns.empty() || options.attention == "diffuser",
+                 "--pattern: only the attention diffuser has a pattern by name, got ", options.attention);
+  RollingLook look;
+  look.attention = options.attention;
+  look.n = options.n;
+  look.seed = common.seed.value_or(0);
+  look.shifts = shifts_of(options);
+  const nn::AttentionSizes sizes = {.width = options.heads * options.head_dim, .heads = options.heads};
+  std::vector<std::string> names = options.patterns;
+  if (names.empty()) names.emplace_back();
+  std::vector<nn::AttentionPtr> attentions;  // every mistake comes before the work
+  for (const std::string& name : names) {
+    FieldValues values = parse_settings(options.set);
+    if (!name.empty()) values["pattern"] = name;
+    torch::manual_seed(look.seed);  // one set of weights for all
+    nn::AttentionPtr attention = nn::make_attention(options.attention, nn::Pattern::noncausal_self, sizes, values);
+    attention->to(torch::kDouble);
+    attention->eval();
+    look.series.push_back({name.empty() ? options.attention : name, attention->options(), {}});
+    attentions.push_back(std::move(attention));
+  }
+  torch::manual_seed(look.seed);
+  const at::Tensor x = at::randn({1, options.n, sizes.width}, at::kDouble);
+  const auto each = static_cast<int64_t>(look.shifts.size());
+  ProgressLine progress("inspect", static_cast<int64_t>(names.size()) * each, common.quiet);
+  for (std::size_t i = 0; i < attentions.size(); ++i)
+    look.series[i].errors =
+        nn::rolling_errors([&](const at::Tensor& rolled) { return attentions[i]->forward(rolled); }, x, look.shifts,
+                           [&](int64_t done) {
+                             stop_if_interrupted();
+                             progress.update(static_cast<int64_t>(i) * each + done, "shifts");
+                           });
+
+  if (!options.svg.empty()) {
+    AtomicFile file(options.svg);
+    file.write(report::to_svg_file(rolling_chart(look)));
+    file.commit();
+  }
+  if (!common.json) {
+    print_text(str_cat(look.attention, ", ", report::grouped(look.n), " tokens, ", options.heads, " heads of ",
+                       options.head_dim, ": relative change of the output when the text is rolled\n",
+                       report::indent(report::to_text(rolling_table(look)), 2)));
+    return;
+  }
+  for (const Json& object : to_json(look)) print_json(object);
+}
+
+}  // namespace
+
+Action set_up_inspect_rolling(CLI::App& app, const CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--attention", options->attention, "attention with random weights, noncausal (default: diffuser)");
+  app.add_option("--pattern", options->patterns, "diffuser: a pattern; several are compared (may be repeated)")
+      ->allow_extra_args(false);
+  app.add_option("--set", options->set, "option of the attention, FIELD=VALUE (may be repeated)")
+      ->allow_extra_args(false);
+  app.add_option("--n", options->n, "number of tokens (default: 1024)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  app.add_option("--heads", options->heads, "heads (default: 4)")->check(CLI::Range(int64_t{1}, int64_t{1024}));
+  app.add_option("--head-dim", options->head_dim, "width of a head (default: 16)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1024}));
+  app.add_option("--shifts", options->shifts,
+                 "shifts with commas between (default: 0, 1, 2, 4, ... up to half of --n)");
+  app.add_option("--svg", options->svg, "file for a chart");
+  return [options, &common] { inspect_rolling(*options, common); };
+}
+
+}  // namespace longspan::tool
