@@ -38,7 +38,7 @@ class DemoDocumentsTest(harness.ProgramTest):
             document_tasks.write(data, task, document_tasks.pair_documents(task, authors, manuals))
         sources = [{"package": "letters", "version": "1.0", "licence": "none needed"}]
         (data / "sources.json").write_text(json.dumps({"passage_words": 6, "sources": sources}))
-        (data / "tokenizer.json").write_text(json.dumps({"name": "bytes"}))
+        (data / "tokenizer.json").write_text(json.dumps({"tokenizer": "bytes"}))
 
     def test_metrics_and_report(self):
         metrics, = self.json_lines("demo-documents", "--data", "data", "--out", "out", "--steps", "2", "--max-length", "1024",
