@@ -54,7 +54,8 @@ LineChart chart_of(const TrainingRun& run, const char* title, const std::string&
   chart.x_label = "optimizer steps";
   chart.y_label = y_label;
   chart.series = {series_of("", values)};
-  for (const int64_t step : run.resumed) chart.x_marks.push_back({static_cast<double>(step), "resumed"});
+  for (const TrainingSession& session : run.sessions)
+    if (session.step > 0) chart.x_marks.push_back({static_cast<double>(session.step), "resumed"});
   return chart;
 }
 
@@ -72,6 +73,31 @@ std::string loss_caption(const TrainingRun& run) {
   return str_cat("Means of ", samples,
                  " steps of training each, with one standard deviation of a single step to either "
                  "side: different texts are not equally hard. Lower is better.");
+}
+
+/// "" for what held from the beginning on, else " from step 300 on".
+std::string since(int64_t step) { return step > 0 ? str_cat(" from step ", grouped(step), " on") : ""; }
+
+/// Each data of the run with the step from which they were trained on.
+std::vector<std::pair<std::string, std::string>> data_facts(const TrainingRun& run) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const TrainingSession& session : run.sessions)
+    if (!session.data.empty() && (out.empty() || out.back().second != session.data))
+      out.emplace_back("Data" + since(session.step), session.data);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> all_commands(const TrainingRun& run) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const TrainingSession& session : run.sessions)
+    if (!session.command.empty()) out.emplace_back("This run" + since(session.step), session.command);
+  if (run.status == TrainingRun::Status::done)
+    out.emplace_back("To train it further", run.extend);
+  else
+    out.emplace_back("To go on with it", run.resume);
+  out.insert(out.end(), run.commands.begin(), run.commands.end());
+  std::erase_if(out, [](const auto& entry) { return entry.second.empty(); });
+  return out;
 }
 
 }  // namespace
@@ -95,7 +121,10 @@ HtmlPage training_page(const TrainingRun& run) {
                {chart_of(run, "Speed", "tokens per second", run.tokens_per_second)}});
 
   page.heading("Model and data");
-  page.facts(run.facts);
+  auto facts = run.facts;
+  const auto data = data_facts(run);
+  facts.insert(facts.end(), data.begin(), data.end());
+  page.facts(facts);
   page.folded("Complete configuration", options_table({{"value", run.options}}));
   if (!run.sample.empty()) {
     page.heading("A sample");
@@ -107,7 +136,7 @@ HtmlPage training_page(const TrainingRun& run) {
   page.heading("Machine and versions");
   page.facts(run.machine);
   page.heading("Commands");
-  for (const auto& [purpose, command] : run.commands) {
+  for (const auto& [purpose, command] : all_commands(run)) {
     page.paragraph(purpose + ":");
     page.preformatted(command);
   }

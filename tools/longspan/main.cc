@@ -74,7 +74,7 @@ int run(int argc, char** argv) {
   common.command.assign(argv, argv + argc);
   CLI::App app("longspan: LAVO and other attentions for sequences too long for full attention", "longspan");
   app.set_version_flag("--version", "longspan " LONGSPAN_VERSION);
-  app.footer("Exit status: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted.");
+  app.footer("Exit status: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted, 141 output closed.");
   add_common_flags(app, common, kAllFlags);
   std::vector<Choice> choices;
   add_subcommands(app, subcommands(), common, choices);

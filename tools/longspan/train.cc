@@ -98,8 +98,7 @@ RunConfig configuration(const Options& options, const CommonOptions& common, con
 
 void train(const Options& options, const CommonOptions& common) {
   LONGSPAN_CHECK(!options.out.empty() || (options.dry_run && !options.resume), "--out: expected a folder");
-  LONGSPAN_CHECK(!options.resume || train::is_resumable(options.out), "--resume: there is no run to go on with in '",
-                 options.out, "' (no checkpoint)");
+  if (options.resume) check_resumable(options.out);
   const train::Placement placement = train::placement_from_environment();
   std::optional<Dataset> opened;
   RunConfig config;
