@@ -35,8 +35,8 @@ enum class EdgeWeights {
   recomputed  ///< those of a strip of some 2^18: scores are formed again in every hop
 };
 
-/// Where the backward pass has the states Z_0 .. Z_{hops-1} from. With recomputed weights those of all hops, and as many
-/// gradients of them, stand in any case: 2 hops N Dv numbers a worker.
+/// Where the backward pass has the states Z_0 .. Z_{hops-1} from. With recomputed weights those of all hops, and as
+/// many gradients of them, stand in any case: 2 hops N Dv numbers a worker.
 enum class DiffusionBackwardStates {
   recompute_slices,    ///< formed again for one head at a time: hops - 1 products more, hops N Dv numbers a worker
   store_all,           ///< `states` of the forward
