@@ -18,6 +18,7 @@ if(LONGSPAN_TORCH)
 endif()
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(TARGETS longspan_core EXPORT longspanCoreTargets)
 install(TARGETS longspan_sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT longspanCoreTargets NAMESPACE longspan:: DESTINATION ${package_dir})

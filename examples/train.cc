@@ -1,4 +1,4 @@
-// Trains a tiny LAVO model on a text made here: text file, data set, trainer with packed documents, accumulation and
+// Trains a tiny LAVO model on a text made here: text file, dataset, trainer with packed documents, accumulation and
 // recomputation, model folder.
 #include "longspan/train/train.h"
 

@@ -10,7 +10,7 @@
 namespace longspan::fuzz {
 namespace {
 
-/// As a data set's description gives it: at least 1.
+/// As a dataset's description gives it: at least 1.
 int64_t number(std::string_view text) {
   int64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/cli.md"
-FLAGS = re.compile(r"(<!-- flags(?:: ([a-z ]+))? -->\n).*?(<!-- /flags -->)", re.S)
+FLAGS = re.compile(r"(<!-- flags(?:: ([a-z -]+))? -->\n).*?(<!-- /flags -->)", re.S)
 FIELDS = re.compile(r"(<!-- fields: ([a-z0-9_]+) -->\n).*?(<!-- /fields -->)", re.S)
 COMMON = "Common flags"
 GROUPS = ["model", "train", "encoder", "head", "task", "generate", "pattern"]

@@ -21,6 +21,8 @@ if [[ -z ${TEXT:-} ]]; then
 fi
 full=()
 if [[ -n ${FULL:-} && $FULL != 0 ]]; then full=(--full); fi
+# What an earlier `make demo` left gives way; the program refuses anything else.
+[[ ! -f $out/metrics.json ]] || say "replacing the results in $out/"
 say "training and measuring (about 10 minutes on two cores; FULL=1: hours)"
-build/bin/longspan demo --out "$out" "${text[@]}" "${full[@]}"
+build/bin/longspan demo --out "$out" --overwrite "${text[@]}" "${full[@]}"
 say "the report is $out/report.html, the numbers are in $out/metrics.json"

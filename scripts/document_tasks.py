@@ -12,9 +12,10 @@ Splits are by document: a chapter, a chapter of the FAQ or a manual page is in o
 
   author   Who wrote this short passage: Jane Austen (austen) or the authors of "An Anarchist FAQ" (faq)? Easy; what is
            learned from it helps with the next.
-  pairs    Who wrote the first passage, and who the last? Between them lie two other passages, within pages of manuals:
-           more than 2,000 tokens. Every document has three siblings of exactly the same words, one for each other
-           answer, so that word counts say nothing; and no part of the document without both ends has the answer.
+  near     Who wrote the first passage, and who the last? Between them lie two other passages, within pages of manuals:
+           some 250 tokens. Every document has three siblings of exactly the same words, one for each other answer, so
+           that word counts say nothing; and no part of the document without both ends has the answer.
+  pairs    The same with more than 2,000 tokens between them.
   novel    From which of six novels is this window of chapters? The novels' first halves are trained on, their second
            halves are not. Names of people and places stand for nothing: every name is replaced by "Someone".
   options  What does this option or flag mean? The answer is a part of the manual page.
@@ -35,8 +36,8 @@ import novels
 
 WINDOW = 1000  # words of a document of `novel`
 STRIDE = 400
-PASSAGE = 72  # words of a passage of `author` and `pairs`
-BETWEEN = 1700  # words between the first passage and the last: more than 2,000 tokens
+PASSAGE = 72  # words of a passage of `author`, `near` and `pairs`
+BETWEEN = {"near": 180, "pairs": 1700}  # words between the first passage and the last
 AUTHOR = {"train": 4000, "valid": 200, "test": 400}
 PAIRS = {"train": 1000, "valid": 50, "test": 100}  # each makes four documents
 CONTEXT = 1600  # words of a context of `options`
@@ -61,20 +62,31 @@ def novel_documents(texts):
     return out
 
 
+def dense(words):
+    """Whether words are tables and code rather than prose: such text has several times as many tokens as prose of as
+    many words. A token is taken to be up to eight letters of English, or any other character."""
+    text = " ".join(words)
+    letters = re.findall(r"[A-Za-z]+", text)
+    tokens = sum(1 + len(run) // 9 for run in letters) + len(re.sub(r"[A-Za-z\s]", "", text))
+    return tokens > 1.8 * len(words)
+
+
 class Passages:
     """Runs of words from a list of documents."""
 
     def __init__(self, documents, size):
-        # Tables of codes make four times as many tokens as prose of as many words.
-        split = (document.split() for document in documents)
-        self.documents = [words for words in split if len(words) >= size and len("".join(words)) < 8 * len(words)]
+        self.documents = [words for words in (document.split() for document in documents) if len(words) >= size]
         self.weights = [len(words) - size + 1 for words in self.documents]
         self.size = size
 
     def pick(self, rng):
-        words = rng.choices(self.documents, weights=self.weights)[0]
-        first = rng.randrange(len(words) - self.size + 1)
-        return words[first : first + self.size]
+        for _ in range(100):
+            words = rng.choices(self.documents, weights=self.weights)[0]
+            first = rng.randrange(len(words) - self.size + 1)
+            passage = words[first : first + self.size]
+            if not dense(passage):
+                return passage
+        raise novels.NovelsError("the documents are tables and code alone")
 
 
 def author_documents(authors):
@@ -89,15 +101,15 @@ def author_documents(authors):
     return out
 
 
-def pair_documents(authors, manuals):
+def pair_documents(task, authors, manuals):
     """`manuals`: documents by split."""
     out = {split: [] for split in SPLITS}
-    half = BETWEEN // 2 - PASSAGE
+    half = BETWEEN[task] // 2 - PASSAGE
     for split in SPLITS:
         passages = {name: Passages(documents[split], PASSAGE) for name, documents in sorted(authors.items())}
         fillers = Passages(manuals[split], half)
         for number in range(PAIRS[split]):
-            rng = draw("pairs", split, number)
+            rng = draw(task, split, number)
             drawn = [(name, passages[name].pick(rng)) for name in sorted(passages) for _ in range(2)]
             rng.shuffle(drawn)
             halves = [fillers.pick(rng) for _ in range(2)]
@@ -128,9 +140,11 @@ def option_documents(pages):
 
 
 def write(output, task, documents):
+    """In an order that says nothing, so that any part of a split is like the whole."""
     folder = output / task
     folder.mkdir(parents=True, exist_ok=True)
     for split, records in documents.items():
+        records = draw("order", task, split).sample(records, len(records))
         lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         novels.write_aside(folder / f"{split}.jsonl", lines.encode("utf-8"))
     return {split: len(records) for split, records in documents.items()}
@@ -161,13 +175,18 @@ def main(arguments=None):
         counts = {
             "author": write(options.output, "author", author_documents(authors)),
             "novel": write(options.output, "novel", novel_documents(texts)),
-            "pairs": write(options.output, "pairs", pair_documents(authors, manuals)),
+            "near": write(options.output, "near", pair_documents("near", authors, manuals)),
+            "pairs": write(options.output, "pairs", pair_documents("pairs", authors, manuals)),
             "options": write(options.output, "options", option_documents(pages)),
             "manuals": write(
                 options.output, "manuals", {split: [{"text": t} for t in manuals[split]] for split in SPLITS}
             ),
         }
-        sources = {"documents": counts, "sources": document_text.sources([options.faq, *options.manuals])}
+        sources = {
+            "documents": counts,
+            "passage_words": PASSAGE,
+            "sources": document_text.sources([options.faq, *options.manuals]),
+        }
         novels.write_aside(options.output / "sources.json", (json.dumps(sources, indent=2) + "\n").encode("utf-8"))
     except (novels.NovelsError, OSError, UnicodeError) as error:
         print(f"document_tasks.py: {error}", file=sys.stderr)

@@ -1,9 +1,20 @@
 #!/usr/bin/env bash
 # Chooses the Python interpreter whose torch the build uses and writes its path to build/setup/python:
-#   PYTHON, when given;
+#   PYTHON, when given, now or the last time;
 #   else python3, when its torch fits and it has the modules of the tests;
 #   else .venv, made here with the CPU build of torch (or over an installed torch that fits).
 source "$(dirname "$0")/lib.sh"
+
+# An interpreter that was named is that of the build folder until another is named.
+named=$(cat "$state/python.named" 2>/dev/null || true)
+if [[ -z ${PYTHON:-} && -n $named ]]; then
+  if [[ -x $named ]]; then
+    PYTHON=$named
+  else
+    say "PYTHON=$named of the last time is gone; choosing anew"
+    rm "$state/python.named"
+  fi
+fi
 
 # The choice stands as long as what it came from does.
 base=$(command -v "${PYTHON:-python3}") || fail "PYTHON: expected a Python interpreter, got ${PYTHON:-python3}"
@@ -21,6 +32,7 @@ choose() {
 
 if [[ -n ${PYTHON:-} ]]; then
   found=$("$base" scripts/check_python.py --tests) || fail "PYTHON=$PYTHON does not fit: $found"
+  printf '%s\n' "$base" >"$state/python.named"
   choose "$base" "$found"
 fi
 if found=$("$base" scripts/check_python.py --tests); then

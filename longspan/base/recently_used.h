@@ -11,7 +11,7 @@
 namespace longspan {
 
 /// Keeps the values asked for last, up to a number of bytes and of values, among which it looks one by one.
-/// Thread-safe; two threads that miss the same value may both make it.
+/// Thread-safe; of two threads that miss the same value both may make it, and that of the faster one is kept.
 template <class Key, class Value>
 class RecentlyUsed {
  public:
@@ -23,14 +23,11 @@ class RecentlyUsed {
   Value get(const Key& key, const Make& make, const Bytes& bytes) {
     {
       std::lock_guard lock(mutex_);
-      for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
-        if (entry->first == key) {
-          entries_.splice(entries_.begin(), entries_, entry);
-          return entry->second;
-        }
+      if (find(key)) return entries_.front().second;
     }
     Value value = make();
     std::lock_guard lock(mutex_);
+    if (find(key)) return entries_.front().second;
     entries_.emplace_front(key, value);
     if (entries_.size() > most_values_) entries_.pop_back();
     int64_t kept = 0;
@@ -42,6 +39,16 @@ class RecentlyUsed {
   }
 
  private:
+  /// Brings the entry of `key` to the front; false if there is none. Under the lock.
+  bool find(const Key& key) {
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
+      if (entry->first == key) {
+        entries_.splice(entries_.begin(), entries_, entry);
+        return true;
+      }
+    return false;
+  }
+
   const int64_t most_bytes_;
   const std::size_t most_values_;
   std::mutex mutex_;

@@ -38,14 +38,20 @@ bool Dataset::is_dataset(const std::string& folder) {
   return std::filesystem::is_regular_file(folder + "/" + kDatasetFile, ignored);
 }
 
+bool Dataset::is_dataset_with_tokens(const std::string& folder) {
+  std::error_code ignored;
+  return is_dataset(folder) && std::filesystem::is_regular_file(folder + "/" + tokens_file("train"), ignored);
+}
+
 Dataset::Dataset(std::string folder) : folder_(std::move(folder)) {
   const std::string path = folder_ + "/" + kDatasetFile;
-  LONGSPAN_CHECK(is_dataset(folder_), folder_, ": is not a data set: there is no ", kDatasetFile);
+  LONGSPAN_CHECK(is_dataset(folder_), folder_, ": is not a dataset: there is no ", kDatasetFile,
+                 " in it; longspan prepare makes one of text");
   const Json json = load_json(path);
   LONGSPAN_CHECK(json.is_object(), path, ": expected an object, got ", json.type_name());
   const int64_t version = integer(json, "format_version", path);
   LONGSPAN_CHECK(version >= kDatasetVersion, path, ": format_version ", version, " is that of an older longspan; ",
-                 "make the data set again with longspan prepare");
+                 "make the dataset again with longspan prepare");
   LONGSPAN_CHECK(version == kDatasetVersion, path, ": format_version must be ", kDatasetVersion, ", got ", version);
 
   tokenizer_ = load_tokenizer(folder_);

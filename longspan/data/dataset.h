@@ -1,4 +1,4 @@
-// A data set of tokens: the folder that `longspan prepare` writes.
+// A dataset of tokens: the folder that `longspan prepare` writes.
 //
 // - train.bin, valid.bin, test.bin: tokens as uint8, uint16 or uint32, little endian, by the size of the vocabulary;
 //   `valid` and `test` are there when something was held out for them
@@ -30,15 +30,17 @@ struct SplitInfo {
   int64_t documents = 0;     ///< those with at least one token in the split
 };
 
-/// An opened data set. Movable.
+/// An opened dataset. Movable.
 class Dataset {
  public:
   /// Throws InputError when the folder or a file is missing, damaged, of another format version, or when its numbers
   /// cannot be true.
   explicit Dataset(std::string folder);
 
-  /// True when `folder` has a dataset.json, for programs that take either a data set or a text file.
+  /// True when `folder` has a dataset.json, for programs that take either a dataset or a text file.
   static bool is_dataset(const std::string& folder);
+  /// The same with tokens beside it, so surely one of ours: no place to read text from, or to write anything else in.
+  static bool is_dataset_with_tokens(const std::string& folder);
 
   const std::string& folder() const { return folder_; }
   int64_t vocabulary() const { return tokenizer_->vocabulary_size(); }

@@ -1,4 +1,4 @@
-// Names shared by the writer and the reader of a data set folder; data/dataset.h describes it.
+// Names shared by the writer and the reader of a dataset folder; data/dataset.h describes it.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "longspan/base/check.h"
+#include "longspan/data/dataset.h"
 #include "longspan/io/input_file.h"
 
 namespace longspan {
@@ -47,6 +48,8 @@ class Finder {
 
  private:
   void add_folder(const std::string& folder) {
+    LONGSPAN_CHECK(!Dataset::is_dataset_with_tokens(folder), folder,
+                   ": is a dataset, which is not text; name the files it was made of");
     std::error_code error;
     std::vector<std::string> names;
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))

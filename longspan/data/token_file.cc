@@ -45,7 +45,10 @@ std::string_view name_of(TokenType type) {
 }
 
 TokenFile::TokenFile(std::string path, TokenType type, int64_t vocabulary)
-    : file_(std::move(path)), type_(type), vocabulary_(vocabulary) {
+    : TokenFile(MappedFile(std::move(path)), type, vocabulary) {}
+
+TokenFile::TokenFile(MappedFile file, TokenType type, int64_t vocabulary)
+    : file_(std::move(file)), type_(type), vocabulary_(vocabulary) {
   const auto bytes = static_cast<int64_t>(file_.bytes().size());
   LONGSPAN_CHECK(bytes % size_of(type) == 0, this->path(), ": ", bytes, " bytes are not a whole number of ",
                  name_of(type), " tokens");

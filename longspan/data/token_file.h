@@ -24,6 +24,8 @@ class TokenFile {
  public:
   /// Throws InputError when the file cannot be read or its size is not a whole number of tokens.
   TokenFile(std::string path, TokenType type, int64_t vocabulary);
+  /// The same of a file that is mapped already.
+  TokenFile(MappedFile file, TokenType type, int64_t vocabulary);
 
   const std::string& path() const { return file_.path(); }
   /// Number of tokens.

@@ -1,4 +1,4 @@
-// The tokenizer in a folder of a model or a data set.
+// The tokenizer in a folder of a model or a dataset.
 #pragma once
 
 #include <memory>

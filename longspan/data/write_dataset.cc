@@ -54,9 +54,15 @@ void check_options(const DatasetOptions& options) {
 void check_output(const DatasetOptions& options) {
   std::error_code ignored;
   LONGSPAN_CHECK(!options.output.empty(), "prepare: no output folder given");
+  fs::path at = fs::weakly_canonical(options.output, ignored);  // which alone knows what lies above "../x"
+  if (!at.has_filename()) at = at.parent_path();                // "a/" is "a"
+  for (at = at.parent_path(); at.has_relative_path(); at = at.parent_path())
+    LONGSPAN_CHECK(!Dataset::is_dataset_with_tokens(at.string()), options.output, ": lies inside the dataset ",
+                   at.string());
   if (!fs::exists(options.output, ignored) || fs::is_empty(options.output, ignored)) return;
-  LONGSPAN_CHECK(Dataset::is_dataset(options.output), options.output, ": exists and is not a data set");
-  LONGSPAN_CHECK(options.overwrite, options.output, ": a data set exists there already");
+  LONGSPAN_CHECK(Dataset::is_dataset(options.output), options.output, ": exists and is not a dataset");
+  LONGSPAN_CHECK(options.overwrite, options.output,
+                 ": a dataset exists there already; give another folder, or --overwrite to replace it");
 }
 
 /// Replacing the output would take the text, or the tokenizer, with it.
@@ -70,7 +76,7 @@ void check_outside(const std::string& path, const std::string& output) {
   LONGSPAN_CHECK(rest != folder.end(), path, ": lies inside the output folder ", output);
 }
 
-/// All that a data set may hold, and so all that is replaced with it.
+/// All that a dataset may hold, and so all that is replaced with it.
 std::vector<std::string> dataset_files() {
   std::vector<std::string> names = {kDatasetFile, kTokenizerFile, kModelFile};
   for (const auto split : kSplits)
@@ -108,6 +114,7 @@ class Writing {
             encoder_.text(bytes, offset);
           },
           [&] {
+            ++borders_;
             if (std::exchange(open, false)) encoder_.end_document();
           });
       std::size_t got, all = 0;
@@ -118,10 +125,15 @@ class Writing {
         all += got;
       } while (got > 0);
       LONGSPAN_CHECK(all > 0 || input.found, file.name(), ": is empty");
+      const int64_t inside = borders_;
       cutter.finish();
+      borders_ = inside;
     }
     encoder_.flush();
   }
+
+  /// Whether a document ended anywhere but at the end of a file.
+  bool found_borders() const { return borders_ > 0; }
 
   /// Parts valid and test from the end of what train holds.
   void cut_by_bytes() {
@@ -129,9 +141,10 @@ class Writing {
     const SplitInfo all = train.info();
     const int64_t parts = 1 + (options_.valid_fraction > 0) + (options_.test_fraction > 0);
     LONGSPAN_CHECK(all.tokens >= parts * kLeastSplitTokens,
-                   "prepare: nothing to hold out for validation: the training text has ", all.tokens,
-                   tokenizer_.is_bytewise() ? " bytes" : " tokens", ", at least ", parts * kLeastSplitTokens,
-                   " are needed");
+                   "prepare: ", parts > 1 ? "nothing to hold out" : "too little to train on",
+                   ": the training text has ", all.tokens, tokenizer_.is_bytewise() ? " bytes" : " tokens",
+                   ", at least ", parts * kLeastSplitTokens, " are needed",
+                   parts > 1 ? "; --valid-fraction 0 holds nothing out" : "");
     int64_t left = parts;
     for (const auto& [name, fraction] :
          {std::pair("test", options_.test_fraction), std::pair("valid", options_.valid_fraction)}) {
@@ -203,6 +216,7 @@ class Writing {
   DocumentEncoder encoder_;
   std::map<std::string, std::unique_ptr<SplitWriter>> splits_;
   int64_t documents_ = 0;  ///< drawn so far
+  int64_t borders_ = 0;    ///< between documents, within files
 };
 
 }  // namespace
@@ -226,6 +240,8 @@ std::map<std::string, SplitInfo> write_dataset(const DatasetOptions& options, Pr
   Writing writing(options, *tokenizer, pool, meter);
   writing.read(inputs, false);
   writing.read(held_out, true);
+  if (options.documents == DocumentRule::separator && !writing.found_borders())
+    progress.message("the separator does not occur in the text: each file is one document");
   if (options.split_by == SplitBy::bytes)
     writing.cut_by_bytes();
   else

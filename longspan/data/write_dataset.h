@@ -1,4 +1,4 @@
-// Making a data set of tokens from text.
+// Making a dataset of tokens from text.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct DatasetOptions {
   double test_fraction = 0;
   uint64_t seed = 0;  ///< of SplitBy::document
   int threads = 1;    ///< that encode at once, where tokens are not bytes; the result does not depend on it
-  /// Replace an existing data set. A folder that is not one, or holds anything besides, is never replaced.
+  /// Replace an existing dataset. A folder that is not one, or holds anything besides, is never replaced.
   bool overwrite = false;
 };
 

@@ -31,12 +31,18 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
   // O_NONBLOCK: opening a pipe must not wait for its writer.
   const Descriptor file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   LONGSPAN_CHECK(file.value >= 0, path_, ": cannot be opened: ", reason());
+  map(file.value);
+}
+
+MappedFile::MappedFile(std::string path, int descriptor) : path_(std::move(path)) { map(descriptor); }
+
+void MappedFile::map(int descriptor) {
   struct stat status;
-  LONGSPAN_CHECK(::fstat(file.value, &status) == 0, path_, ": cannot be read: ", reason());
+  LONGSPAN_CHECK(::fstat(descriptor, &status) == 0, path_, ": cannot be read: ", reason());
   LONGSPAN_CHECK(!S_ISDIR(status.st_mode), path_, ": is a directory, expected a file");
   LONGSPAN_CHECK(S_ISREG(status.st_mode), path_, ": is not a regular file");
   if (status.st_size == 0) return;
-  void* data = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file.value, 0);
+  void* data = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
   LONGSPAN_CHECK(data != MAP_FAILED, path_, ": cannot be mapped: ", reason());
   data_ = static_cast<const std::byte*>(data);
   size_ = static_cast<std::size_t>(status.st_size);

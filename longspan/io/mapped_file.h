@@ -12,6 +12,8 @@ namespace longspan {
 class MappedFile {
  public:
   explicit MappedFile(std::string path);
+  /// The same of an open file, which may be closed afterwards; `path` is its name in messages.
+  MappedFile(std::string path, int descriptor);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
@@ -21,6 +23,8 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:
+  void map(int descriptor);
+
   std::string path_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;

@@ -20,8 +20,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::size_t kBuffer = std::size_t{1} << 18;
-/// Enough to recognise everything below: tar's mark ends at 262.
-constexpr std::size_t kHead = 512;
+static_assert(kPackingHead >= 262, "where tar's mark ends");
 constexpr uint64_t kMostMemory = uint64_t{2} << 30;
 constexpr int kLargestWindowLog = 31;  // of zstd: 2 GiB
 
@@ -170,10 +169,13 @@ constexpr Format kFormats[] = {
     {"tar", "", "ustar"sv, 257, nullptr},
 };
 
-bool is_skippable_zstd(std::string_view head) {
-  return head.size() >= 4 && (static_cast<unsigned char>(head[0]) & 0xF0) == 0x50 &&
-         head.substr(1, 3) == "\x2a\x4d\x18"sv;
+/// One of the sixteen marks of skippable frames, or, with fewer than four bytes, how one begins.
+bool begins_skippable_zstd(std::string_view head) {
+  return !head.empty() && (static_cast<unsigned char>(head[0]) & 0xF0) == 0x50 &&
+         "\x2a\x4d\x18"sv.starts_with(head.substr(1, 3));
 }
+
+bool is_skippable_zstd(std::string_view head) { return head.size() >= 4 && begins_skippable_zstd(head); }
 
 const Format* recognise(std::string_view head) {
   for (const Format& format : kFormats) {
@@ -181,6 +183,13 @@ const Format* recognise(std::string_view head) {
     if (format.ending == ".zst" && is_skippable_zstd(head)) return &format;
   }
   return nullptr;
+}
+
+/// Refuses a name with the ending of another format than that of the content.
+void check_ending(const std::string& name, const Format* format, bool empty) {
+  for (const Format& other : kFormats)
+    LONGSPAN_CHECK(other.ending.empty() || !name.ends_with(other.ending) || format == &other || empty, name,
+                   ": is named like a ", other.name, " archive but does not begin like one");
 }
 
 void refuse_unread(const Format* format, const std::string& name) {
@@ -196,7 +205,7 @@ class Buffered {
   std::string_view bytes() const { return {buffer_.data() + begin_, end_ - begin_}; }
   /// The first bytes, as many as tell a format.
   std::string_view head() {
-    while (!ended_ && bytes().size() < kHead) fill();
+    while (!ended_ && bytes().size() < kPackingHead) fill();
     return bytes();
   }
   void consume(std::size_t size) { begin_ += size; }
@@ -281,15 +290,29 @@ std::unique_ptr<ByteSource> unpacked(ByteSource& source, const std::string& name
   auto packed = std::make_unique<Buffered>(source);
   const Format* format = recognise(packed->head());
   refuse_unread(format, name);
-  for (const Format& other : kFormats)
-    LONGSPAN_CHECK(other.ending.empty() || !name.ends_with(other.ending) || format == &other || packed->head().empty(),
-                   name, ": is named like a ", other.name, " archive but does not begin like one");
+  check_ending(name, format, packed->head().empty());
   if (!format) return std::make_unique<Plain>(source, std::move(packed));
   auto content = std::make_unique<Unpacked>(std::move(packed), *format, name);
   auto head = std::make_unique<Buffered>(*content);
   refuse_unread(recognise(head->head()), name);  // .tar.gz
   ByteSource& inner = *content;
   return std::make_unique<Plain>(inner, std::move(head), std::move(content));
+}
+
+bool may_be_packed(std::string_view head, const std::string& name) {
+  const Format* format = recognise(head);
+  check_ending(name, format, head.empty());
+  return format != nullptr;
+}
+
+Packing packing_of(std::string_view head) {
+  bool more = head.empty() || (head.size() < 4 && begins_skippable_zstd(head));
+  for (const Format& format : kFormats) {
+    if (format.offset > 0) continue;
+    if (head.starts_with(format.magic)) return Packing::some;
+    more = more || format.magic.starts_with(head);
+  }
+  return is_skippable_zstd(head) ? Packing::some : more ? Packing::undecided : Packing::none;
 }
 
 }  // namespace longspan

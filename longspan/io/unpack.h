@@ -1,8 +1,10 @@
 // Reading gzip, xz and zstd archives.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "longspan/io/byte_source.h"
 
@@ -18,5 +20,23 @@ namespace longspan {
 ///
 /// The libraries of the formats themselves are used, not libarchive: that one does not check the sums of gzip.
 std::unique_ptr<ByteSource> unpacked(ByteSource& source, const std::string& name);
+
+/// Bytes that tell every format.
+inline constexpr std::size_t kPackingHead = 512;
+
+/// Whether unpacked() would do anything but hand on a source that begins with `head` (all of it, or kPackingHead
+/// bytes), for those who can read the plain bytes where they lie.
+bool may_be_packed(std::string_view head, const std::string& name);
+
+/// What the first bytes of a stream say to somebody who must not read ahead.
+enum class Packing {
+  none,       ///< no format begins so
+  some,       ///< unpacked() unpacks it or refuses it
+  undecided,  ///< more bytes would tell
+};
+
+/// Of a stream that begins with `head`. A few bytes decide: the formats whose mark comes later (bzip2, tar) are not
+/// looked for.
+Packing packing_of(std::string_view head);
 
 }  // namespace longspan

@@ -12,9 +12,9 @@
 
 namespace longspan::nn {
 
-/// What an attention must keep of the past to go on reading a stream: named tensors whose first dimension is the batch row
-/// (counters too, as int64 [B]). Copying the object shares the tensors; extend() never writes in place into a tensor that it was given,
-/// so a copy taken before stays what it was. Use clone() where storage of its own is wanted.
+/// What an attention must keep of the past to go on reading a stream: named tensors whose first dimension is the batch
+/// row (counters too, as int64 [B]). Copying the object shares the tensors; extend() never writes in place into a
+/// tensor that it was given, so a copy taken before stays what it was. Use clone() where storage of its own is wanted.
 class State {
  public:
   State() = default;
@@ -34,8 +34,8 @@ class State {
   State detach() const;
   /// The rows `index` [K] (int64) in that order: reorders or repeats streams (beam search), drops finished ones.
   State select(const at::Tensor& index) const;
-  /// The streams of `states`, one behind the other; all must have the same names, and shapes that differ at most in the batch (softmax caches
-  /// are padded to the longest).
+  /// The streams of `states`, one behind the other; all must have the same names, and shapes that differ at most in the
+  /// batch (softmax caches are padded to the longest).
   static State stack(const std::vector<State>& states);
 
  private:

@@ -32,7 +32,7 @@ double most_single_pairs(const PatternOptions& options, double n, int64_t edges)
   };
   add(Generator::random, n * static_cast<double>(options.r));
   add(Generator::uniform, n * static_cast<double>(options.uniform_r));
-  add(Generator::strided, n * n / (2 * static_cast<double>(options.l)));
+  if (options.l > 1) add(Generator::strided, n * n / (2 * static_cast<double>(options.l)));  // with 1 a band
   add(Generator::bigbird, n * static_cast<double>(options.bigbird_r) * static_cast<double>(options.b));
   return std::min(pairs, n * n);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "longspan/base/check.h"
+#include "longspan/base/in_quotes.h"
 #include "longspan/base/pattern_view.h"
 
 namespace longspan::patterns {
@@ -49,8 +50,9 @@ int64_t take_number(std::string_view& line, const std::function<std::string()>& 
   line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
   int64_t value = 0;
   const auto result = std::from_chars(line.data(), line.data() + line.size(), value);
-  LONGSPAN_CHECK(result.ec != std::errc::result_out_of_range, place(), ": '",
-                 line.substr(0, static_cast<std::size_t>(result.ptr - line.data())), "' is too large for a token");
+  LONGSPAN_CHECK(result.ec != std::errc::result_out_of_range, place(), ": ",
+                 in_quotes(line.substr(0, static_cast<std::size_t>(result.ptr - line.data()))),
+                 " is too large for a token");
   const auto taken = static_cast<std::size_t>(result.ptr - line.data());
   const bool ends = taken == line.size() || kBlanks.find(line[taken]) != std::string_view::npos || line[taken] == ',';
   LONGSPAN_CHECK(result.ec == std::errc() && ends, place(), ": expected two numbers, a query and a key");

@@ -269,6 +269,7 @@ PackedPattern::PackedPattern(std::span<const int32_t> words, const std::string& 
   const uint64_t sum = get(header.sum);
   set(header.sum, 0);
   if (check_sum(header, body) != sum) refuse("one that was changed");
+  require((header.flags & ~kCausal) == 0 && header.unused == 0, "header");
   require(header.n >= 0 && header.dense_rows >= 0 && header.dense_columns >= 0 && header.block >= 0, "sizes");
   const auto entries = [&](const uint32_t(&count)[2]) {
     require(get(count) <= words.size(), "sizes");

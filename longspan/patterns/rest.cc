@@ -33,7 +33,7 @@ class Rows {
     empty_.assign(static_cast<std::size_t>(view_.n) + 1, 0);
     view_.rest = {view_.n, empty_.data(), nullptr};
     const int64_t n = view_.n;
-    strided_ = uses(options, Generator::strided);
+    strided_ = uses(options, Generator::strided) && options.l > 1;  // with 1 the band has them all
     if (uses(options, Generator::uniform)) {
       const int64_t r = std::min(options.uniform_r, n);  // n of them are all keys already
       for (int64_t k = 1; k <= r; ++k) offsets_.push_back(k * n / (r + 1));

@@ -32,7 +32,7 @@ Interval window(const PatternOptions& o, Generator generator, int64_t i) {
     case Generator::longformer:
       return o.longformer_window == LongformerWindow::chunks ? chunks() : Interval{i - o.w / 2, i + o.w / 2 + 1};
     case Generator::strided:
-      return {i - o.l, i};
+      return {o.l == 1 ? 0 : i - o.l, i};  // every key before i is a multiple of 1 away
     case Generator::fixed:
       return block(o.l);
     default:

@@ -13,7 +13,10 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
-std::string signed_fixed(double value, int decimals) { return (value >= 0 ? "+" : "") + fixed(value, decimals); }
+std::string signed_fixed(double value, int decimals) {
+  std::string text = value >= 0 ? "+" : "";
+  return text += fixed(value, decimals);
+}
 
 std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
@@ -43,7 +46,7 @@ std::string grouped(int64_t value) {
   std::string text = std::to_string(value);
   const int64_t first = value < 0 ? 1 : 0;
   for (int64_t at = static_cast<int64_t>(text.size()) - 3; at > first; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
+    text.insert(static_cast<std::size_t>(at), 1, ',');
   return text;
 }
 
@@ -59,7 +62,10 @@ std::string bytes(double value) {
 
 std::string duration(double seconds) {
   const auto total = static_cast<int64_t>(std::llround(std::max(0.0, seconds)));
-  const auto two = [](int64_t value) { return (value < 10 ? "0" : "") + std::to_string(value); };
+  const auto two = [](int64_t value) {
+    std::string text = value < 10 ? "0" : "";
+    return text += std::to_string(value);
+  };
   if (total < 60) return std::to_string(total) + " s";
   if (total < 3600) return std::to_string(total / 60) + " min " + two(total % 60) + " s";
   return std::to_string(total / 3600) + " h " + two(total / 60 % 60) + " min";

@@ -21,7 +21,7 @@ std::string status_sentence(const TrainingRun& run) {
   switch (run.status) {
     case TrainingRun::Status::running:
       return str_cat(
-          "Running: ", progress(run), " (",
+          "Running when this page was written: ", progress(run), " (",
           fixed(100 * static_cast<double>(run.step) / static_cast<double>(std::max<int64_t>(run.steps, 1)), 0), " %)",
           run.seconds_left > 0 ? ", about " + duration(run.seconds_left) + " left" : "", ".");
     case TrainingRun::Status::done:
@@ -54,7 +54,8 @@ LineChart chart_of(const TrainingRun& run, const char* title, const std::string&
   chart.x_label = "optimizer steps";
   chart.y_label = y_label;
   chart.series = {series_of("", values)};
-  for (const int64_t step : run.resumed) chart.x_marks.push_back({static_cast<double>(step), "resumed"});
+  for (const TrainingSession& session : run.sessions)
+    if (session.step > 0) chart.x_marks.push_back({static_cast<double>(session.step), "resumed"});
   return chart;
 }
 
@@ -74,6 +75,31 @@ std::string loss_caption(const TrainingRun& run) {
                  "side: different texts are not equally hard. Lower is better.");
 }
 
+/// "" for what held from the beginning on, else " from step 300 on".
+std::string since(int64_t step) { return step > 0 ? str_cat(" from step ", grouped(step), " on") : ""; }
+
+/// Each data of the run with the step from which they were trained on.
+std::vector<std::pair<std::string, std::string>> data_facts(const TrainingRun& run) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const TrainingSession& session : run.sessions)
+    if (!session.data.empty() && (out.empty() || out.back().second != session.data))
+      out.emplace_back("Data" + since(session.step), session.data);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> all_commands(const TrainingRun& run) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const TrainingSession& session : run.sessions)
+    if (!session.command.empty()) out.emplace_back("This run" + since(session.step), session.command);
+  if (run.status == TrainingRun::Status::done)
+    out.emplace_back("To train it further", run.extend);
+  else
+    out.emplace_back("To go on with it", run.resume);
+  out.insert(out.end(), run.commands.begin(), run.commands.end());
+  std::erase_if(out, [](const auto& entry) { return entry.second.empty(); });
+  return out;
+}
+
 }  // namespace
 
 HtmlPage training_page(const TrainingRun& run) {
@@ -82,7 +108,11 @@ HtmlPage training_page(const TrainingRun& run) {
   if (running) page.refresh_every(kRefreshSeconds);
   page.lead(status_sentence(run) + " " + loss_sentence(run));
   page.paragraph(str_cat("Written ", run.written,
-                         running ? str_cat("; a browser loads it again every ", kRefreshSeconds, " seconds.") : "."));
+                         running ? str_cat("; a browser loads it again every ", kRefreshSeconds,
+                                           " seconds. When this time no longer changes, the run has ended without a "
+                                           "word, as by kill -9 or a power cut. ",
+                                           from_checkpoint(run))
+                                 : "."));
   page.chart(loss_chart(run), loss_caption(run));
   LineChart norm = chart_of(run, "Gradient norm", "norm before clipping", run.gradient_norm);
   norm.y_log = true;
@@ -91,7 +121,10 @@ HtmlPage training_page(const TrainingRun& run) {
                {chart_of(run, "Speed", "tokens per second", run.tokens_per_second)}});
 
   page.heading("Model and data");
-  page.facts(run.facts);
+  auto facts = run.facts;
+  const auto data = data_facts(run);
+  facts.insert(facts.end(), data.begin(), data.end());
+  page.facts(facts);
   page.folded("Complete configuration", options_table({{"value", run.options}}));
   if (!run.sample.empty()) {
     page.heading("A sample");
@@ -103,7 +136,7 @@ HtmlPage training_page(const TrainingRun& run) {
   page.heading("Machine and versions");
   page.facts(run.machine);
   page.heading("Commands");
-  for (const auto& [purpose, command] : run.commands) {
+  for (const auto& [purpose, command] : all_commands(run)) {
     page.paragraph(purpose + ":");
     page.preformatted(command);
   }

@@ -12,6 +12,13 @@
 
 namespace longspan::report {
 
+/// What one process did of a run.
+struct TrainingSession {
+  int64_t step = 0;     ///< that it began behind
+  std::string command;  ///< its command line, "" = not known
+  std::string data;     ///< what it trained on, in words, "" = not known
+};
+
 struct TrainingRun {
   enum class Status { running, done, stopped, failed };
 
@@ -21,14 +28,15 @@ struct TrainingRun {
   double seconds_left = 0;                                       ///< while running; 0: not known yet
   std::string written;                                           ///< when, for a person
   int64_t checkpoint = 0;                                        ///< step of the last one, 0: none yet
-  std::vector<int64_t> resumed;                                  ///< steps from which the run went on in a new process
+  std::vector<TrainingSession> sessions;                         ///< in order; a run that was never stopped has one
   Binned loss, gradient_norm, learning_rate, tokens_per_second;  ///< by step
   Points validation;                                             ///< (step, loss)
   std::string loss_unit = "bits per byte";                       ///< of both
-  std::vector<std::pair<std::string, std::string>> facts;        ///< of model and data
+  std::vector<std::pair<std::string, std::string>> facts;        ///< of the model
   std::vector<std::pair<std::string, std::string>> machine;      ///< machine and versions
   Json options;                                                  ///< the complete configuration
-  std::vector<std::pair<std::string, std::string>> commands;     ///< what it does, the command
+  std::string resume, extend;                                    ///< commands that go on: to the end; beyond it
+  std::vector<std::pair<std::string, std::string>> commands;     ///< what else can be done, the command
   std::string prompt, sample;                                    ///< text that the model has continued; "" = none
 };
 

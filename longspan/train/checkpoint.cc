@@ -6,6 +6,7 @@
 #include "longspan/train/adamw.h"
 #include "longspan/train/carried_rows.h"
 #include "longspan/train/checkpoint_file.h"
+#include "longspan/train/data_identity.h"
 #include "longspan/train/distributed.h"
 #include "longspan/train/train.h"
 
@@ -27,10 +28,14 @@ void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const 
                                                  {"step", std::to_string(step_)},
                                                  {"threads", std::to_string(at::get_num_threads())},
                                                  {"train_tokens", std::to_string(data_.train->size())},
+                                                 {kTrainData, identity_of(*data_.train)},
                                                  {"model", models::to_json(model_->config()).dump()},
                                                  {"train", to_json(options_).dump()},
                                                  {"fingerprint", models::fingerprint(content)}};
-  if (validation_ && validation_->step == step_) metadata[kValidationLoss] = exact_text(validation_->loss);
+  if (validation_ && validation_->step == step_) {
+    metadata[kValidationLoss] = exact_text(validation_->loss);
+    metadata[kValidatedOn] = validation_identity(data_, options_);
+  }
   models::write_tensors(checkpoint_file(folder), content, metadata);
 
   Json config = extra.is_null() ? Json::object() : extra;
@@ -56,6 +61,7 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   const CheckpointInfo info = info_of(file);
   const int64_t threads = integer_in(file, "threads");
   const int64_t train_tokens = integer_in(file, "train_tokens");
+  const std::string train_data = optional_in(file, kTrainData);
   const Json options = object_in(file, "train");
 
   models::NamedTensors into = tensors();
@@ -71,8 +77,8 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   LONGSPAN_CHECK(file.metadata("fingerprint") == models::fingerprint(content), path,
                  ": the content was altered after it was written");
 
-  // Runs that carried nothing until now begin to from empty states.
-  if (!carried.empty()) {
+  // Runs that carried nothing until now begin to from empty states; those that carry nothing any more leave them.
+  if (!carried.empty() && options_.sequences == Sequences::carried) {
     for (auto& [name, rows] : carried) {
       LONGSPAN_CHECK(rows.dim() >= 1 && rows.size(0) == options_.batch, path, ": tensor '", name, "' is of ",
                      rows.dim() >= 1 ? rows.size(0) : 0, " rows, but batch is ", options_.batch);
@@ -84,14 +90,18 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   generator.set_state(generator_state);
   step_ = info.step;
   validation_.reset();
-  if (info.validation_loss) validation_ = ValidationResult{info.step, *info.validation_loss};
+  const bool as_now = info.validated_on.empty() || info.validated_on == validation_identity(data_, options_);
+  if (info.validation_loss && as_now) validation_ = ValidationResult{info.step, *info.validation_loss};
 
   std::vector<std::string> warnings;
   const auto warn = [&](const auto&... parts) { warnings.push_back(str_cat(parts...)); };
   if (threads != at::get_num_threads())
     warn("trained with ", threads, " threads, now ", at::get_num_threads(), ": the last bits will differ");
   if (train_tokens != data_.train->size())
-    warn("the training data had ", train_tokens, " tokens, now ", data_.train->size());
+    warn("other training data: they had ", train_tokens, " tokens, now ", data_.train->size());
+  else if (!train_data.empty() && train_data != identity_of(*data_.train))
+    warn("other training data: as many tokens as before, but not the same");
+  if (!as_now) warn("validation is of something else than before; earlier losses are not compared with its own");
   if (const std::string changed = differences(options, to_json(options_)); !changed.empty())
     warn("options changed: ", changed);
   return warnings;

@@ -15,6 +15,7 @@ inline constexpr const char* kTrainingFile = "training.safetensors";
 struct CheckpointInfo {
   int64_t step = 0;                       ///< optimizer steps done
   std::optional<double> validation_loss;  ///< mean nats per token after that step, where it was measured
+  std::string validated_on;               ///< on what (data_identity.h); "" where the checkpoint does not say
 };
 
 /// Reads the header of `<folder>/training.safetensors` alone. InputError when it is missing, cut short or of another

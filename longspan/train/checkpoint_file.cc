@@ -29,6 +29,11 @@ Json object_in(const SafetensorsFile& file, const std::string& key) {
   return json;
 }
 
+std::string optional_in(const SafetensorsFile& file, const std::string& key) {
+  const auto at = file.metadata().find(key);
+  return at != file.metadata().end() ? at->second : "";
+}
+
 CheckpointInfo info_of(const SafetensorsFile& file) {
   CheckpointInfo info;
   info.step = integer_in(file, "step");
@@ -39,6 +44,7 @@ CheckpointInfo info_of(const SafetensorsFile& file) {
                    file.path(), ": ", kValidationLoss, " must be a number, got '", at->second, "'");
     info.validation_loss = loss;
   }
+  info.validated_on = optional_in(file, kValidatedOn);
   return info;
 }
 

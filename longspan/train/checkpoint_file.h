@@ -15,6 +15,7 @@ namespace longspan::train {
 
 inline constexpr const char* kCheckpointFormat = "longspan.training.1";
 inline constexpr const char* kValidationLoss = "validation_loss";
+inline constexpr const char *kTrainData = "train_data", *kValidatedOn = "validated_on";  // data_identity.h
 
 inline std::string checkpoint_file(const std::string& folder) { return folder + "/" + kTrainingFile; }
 
@@ -24,6 +25,8 @@ SafetensorsFile open_checkpoint(const std::string& folder);
 /// Metadata that is a count, an object. InputError for what is none.
 int64_t integer_in(const SafetensorsFile& file, const std::string& key);
 Json object_in(const SafetensorsFile& file, const std::string& key);
+/// Metadata that need not be there: then "".
+std::string optional_in(const SafetensorsFile& file, const std::string& key);
 CheckpointInfo info_of(const SafetensorsFile& file);
 
 /// The shortest text that reads back as the same number.

@@ -14,6 +14,7 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/link_file.h"
 #include "longspan/io/remove_folder.h"
+#include "longspan/io/sync_folder.h"
 #include "longspan/train/checkpoint.h"
 
 namespace longspan::train {
@@ -69,22 +70,48 @@ std::vector<fs::path> files_of(const std::string& folder) {
   return out;
 }
 
-/// nullopt also for a damaged checkpoint: it is nobody's best.
-std::optional<double> validation_loss(const StoredCheckpoint& checkpoint) {
+/// Nothing of a damaged checkpoint: it is nobody's best.
+CheckpointInfo info_of(const StoredCheckpoint& checkpoint) {
   try {
-    return checkpoint_info(checkpoint.folder).validation_loss;
+    return checkpoint_info(checkpoint.folder);
   } catch (const InputError&) {
-    return std::nullopt;
+    return {};
   }
 }
 
-/// Those with a validation loss, lowest first, the earlier of equals first.
-std::vector<std::pair<double, StoredCheckpoint>> by_loss(const std::vector<StoredCheckpoint>& checkpoints) {
+/// Those with a validation loss on `validated_on`, lowest first, the earlier of equals first. Without a value: on what
+/// the last of `checkpoints`, ascending by step, was validated on.
+std::vector<std::pair<double, StoredCheckpoint>> by_loss(const std::vector<StoredCheckpoint>& checkpoints,
+                                                         std::optional<std::string> validated_on = {}) {
   std::vector<std::pair<double, StoredCheckpoint>> out;
-  for (const auto& checkpoint : checkpoints)
-    if (const auto loss = validation_loss(checkpoint)) out.emplace_back(*loss, checkpoint);
+  for (auto at = checkpoints.rbegin(); at != checkpoints.rend(); ++at) {
+    const CheckpointInfo info = info_of(*at);
+    if (!info.validation_loss) continue;
+    if (!validated_on) validated_on = info.validated_on;
+    // A checkpoint that does not say what it was validated on counts everywhere.
+    if (info.validated_on == *validated_on || info.validated_on.empty() || validated_on->empty())
+      out.emplace_back(*info.validation_loss, *at);
+  }
+  std::reverse(out.begin(), out.end());
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return out;
+}
+
+/// Whether there is something besides the files that a checkpoint is made of.
+bool holds_more(const std::string& folder) {
+  std::error_code error, unknown;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (!entry->is_regular_file(unknown)) return true;
+  return false;
+}
+
+/// Gives a folder that must not be lost another name, which means no checkpoint.
+void set_aside(const std::string& folder) {
+  std::error_code error;
+  int64_t number = 1;
+  while (fs::exists(str_cat(folder, ".", number), error)) ++number;
+  fs::rename(folder, str_cat(folder, ".", number), error);
+  if (error) internal::fail(folder, "cannot be renamed", error.value());
 }
 
 }  // namespace
@@ -118,13 +145,14 @@ std::vector<StoredCheckpoint> CheckpointStore::up_to(int64_t step) const {
 
 std::string CheckpointStore::place_of(int64_t step) const { return checkpoints_ + "/" + name_of(step); }
 
-bool CheckpointStore::improves(int64_t step, double loss) const {
-  const auto known = by_loss(up_to(step));
+bool CheckpointStore::improves(int64_t step, double loss, const std::string& validated_on) const {
+  const auto known = by_loss(up_to(step), validated_on);
   return known.empty() || loss < known.front().first;
 }
 
 void CheckpointStore::add(int64_t step, const std::function<void(const std::string& folder)>& write) {
   const std::string place = place_of(step);
+  if (holds_more(place)) set_aside(place);
   std::vector<std::string> replaced;
   for (const auto& file : files_of(place)) replaced.push_back(file.filename().string());
   AtomicFolder folder(place, replaced);

@@ -1,7 +1,8 @@
 // The checkpoints in the folder of a run:
 //
 //   <run>/checkpoints/step-000200/   training.safetensors and a whole model (config.json, model.safetensors, ...)
-//   <run>/best -> checkpoints/...    a symbolic link to the one with the lowest validation loss, where there is one
+//   <run>/best -> checkpoints/...    a symbolic link to the one with the lowest validation loss, where there is one;
+//                                    only those count that were validated on what the latest of them was
 //   <run>/config.json, ...           the model of the latest checkpoint
 //
 // A checkpoint is written aside and renamed when all of it is on the disk; it goes in one rename too. So an entry is
@@ -32,11 +33,13 @@ class CheckpointStore {
   /// Removes what a killed writer left.
   void clear_unfinished();
 
-  /// Whether no kept checkpoint up to `step` has a validation loss that is as low.
-  bool improves(int64_t step, double validation_loss) const;
+  /// Whether no kept checkpoint up to `step` that was validated on the same (data_identity.h) has a loss that is as
+  /// low.
+  bool improves(int64_t step, double validation_loss, const std::string& validated_on = "") const;
 
   /// Has `write` fill a folder aside, puts it in place as the checkpoint of `step`, and shows it as the run's model
-  /// and, where it is, its best. A checkpoint of the same step is replaced. RunError when something cannot be written:
+  /// and, where it is, its best. A checkpoint of the same step is replaced; where someone has put a folder
+  /// into that one, it stays as it is under a name with .1, .2, ... behind it. RunError when something cannot be written:
   /// every older checkpoint is then as it was.
   void add(int64_t step, const std::function<void(const std::string& folder)>& write);
 

@@ -12,8 +12,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -23,9 +25,6 @@
 namespace longspan::train {
 
 namespace {
-
-/// Gradients travel in pieces of this many numbers: few exchanges, and little memory besides.
-constexpr int64_t kBucket = int64_t{1} << 22;
 
 const char* variable(const char* name) {
   const char* text = std::getenv(name);
@@ -116,27 +115,93 @@ struct Peers::Group {
   }
 };
 
-Peers::Peers(const Placement& placement, int64_t timeout_seconds)
-    : group_(std::make_unique<Group>()), rank_(placement.rank), size_(placement.size) {
-  exchange("they were to meet", [&] {
+namespace {
+
+/// Where processes leave each other notes, before they meet and besides.
+struct NoteBoard {
+  c10::intrusive_ptr<c10d::Store> store;
+  bool own = false;  ///< it ends with this process
+};
+
+NoteBoard note_board(const Placement& placement, std::chrono::seconds timeout) {
+  // torchrun may keep the store itself, and start the processes again under other names.
+  const char* agent = variable("TORCHELASTIC_USE_AGENT_STORE");
+  const char* attempt = variable("TORCHELASTIC_RESTART_COUNT");
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(placement.port);
+  options.isServer = placement.rank == 0 && !(agent && std::string_view(agent) == "True");
+  options.numWorkers = static_cast<std::size_t>(placement.size);
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  NoteBoard board{
+      c10::make_intrusive<c10d::PrefixStore>(str_cat("longspan/", attempt ? attempt : "0"),
+                                             c10::make_intrusive<c10d::TCPStore>(placement.address, options)),
+      options.isServer};
+  board.store->setTimeout(timeout);
+  return board;
+}
+
+/// Present: the process has come so far; its text says why it cannot go on, "" where it can.
+std::string arrival(int64_t rank) { return str_cat("arrival/", rank); }
+/// How many processes go on or end knowing that another one cannot.
+constexpr const char* kInformed = "informed";
+constexpr std::chrono::milliseconds kLook{100};
+
+std::vector<uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+
+}  // namespace
+
+void Peers::report_failure(const Placement& placement, int64_t timeout_seconds, const std::string& reason) noexcept {
+  try {
     const std::chrono::seconds timeout(timeout_seconds);
-    // torchrun may keep the store itself, and start the processes again under other names.
-    const char* agent = variable("TORCHELASTIC_USE_AGENT_STORE");
-    const char* attempt = variable("TORCHELASTIC_RESTART_COUNT");
-    c10d::TCPStoreOptions options;
-    options.port = static_cast<uint16_t>(placement.port);
-    options.isServer = rank_ == 0 && !(agent && std::string_view(agent) == "True");
-    options.numWorkers = static_cast<std::size_t>(size_);
-    options.waitWorkers = false;
-    options.timeout = timeout;
-    group_->store = c10::make_intrusive<c10d::PrefixStore>(
-        str_cat("longspan/", attempt ? attempt : "0"), c10::make_intrusive<c10d::TCPStore>(placement.address, options));
-    group_->store->setTimeout(timeout);
+    const auto end = std::chrono::steady_clock::now() + timeout;
+    const NoteBoard board = note_board(placement, timeout);
+    board.store->set(arrival(placement.rank), bytes_of(reason));
+    board.store->add(kInformed, 1);
+    while (board.own && board.store->add(kInformed, 0) < placement.size && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(kLook);
+  } catch (...) {  // then they wait until their time is up
+  }
+}
+
+Peers::Peers(const Placement& placement, int64_t timeout_seconds, const std::function<void()>& on_wait)
+    : group_(std::make_unique<Group>()), rank_(placement.rank), size_(placement.size) {
+  const std::chrono::seconds timeout(timeout_seconds);
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  std::string failure;
+  std::exception_ptr stopped;
+  exchange("they were to meet", [&] {
+    const NoteBoard board = note_board(placement, timeout);
+    group_->store = board.store;
+    group_->store->set(arrival(rank_), std::vector<uint8_t>());
+    for (int64_t peer = 0; peer < size_ && failure.empty(); ++peer) {
+      while (!group_->store->check({arrival(peer)})) {
+        try {
+          if (on_wait) on_wait();
+        } catch (...) {
+          stopped = std::current_exception();  // no failure of an exchange
+          return;
+        }
+        if (std::chrono::steady_clock::now() >= end)
+          throw RunError(str_cat("train: process ", peer, " did not come within ", timeout_seconds, " seconds"));
+        std::this_thread::sleep_for(kLook);
+      }
+      const std::vector<uint8_t> text = group_->store->get(arrival(peer));
+      if (text.empty()) continue;
+      failure = str_cat("train: process ", peer, " cannot take part: ", std::string(text.begin(), text.end()));
+      group_->store->add(kInformed, 1);
+      // Whoever keeps the board waits for those that have not read it.
+      while (board.own && group_->store->add(kInformed, 0) < size_ && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(kLook);
+    }
+    if (!failure.empty()) return;
     auto gloo = c10d::ProcessGroupGloo::Options::create(timeout);
     gloo->devices.push_back(device_towards(placement.address));
     group_->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(group_->store, static_cast<int>(rank_),
                                                                static_cast<int>(size_), gloo);
   });
+  if (stopped) std::rethrow_exception(stopped);
+  if (!failure.empty()) throw RunError(failure);
 }
 
 Peers::~Peers() = default;
@@ -145,7 +210,7 @@ void Peers::sum(const std::vector<at::Tensor>& tensors) {
   exchange("gradients were summed", [&] {
     for (std::size_t begin = 0, end = 0; begin < tensors.size(); begin = end) {
       std::vector<at::Tensor> parts;
-      for (int64_t numbers = 0; end < tensors.size() && (end == begin || numbers + tensors[end].numel() <= kBucket);
+      for (int64_t numbers = 0; end < tensors.size() && (end == begin || numbers + tensors[end].numel() <= kExchanged);
            ++end) {
         parts.push_back(tensors[end].flatten());
         numbers += tensors[end].numel();

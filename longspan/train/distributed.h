@@ -4,11 +4,15 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace longspan::train {
+
+/// Gradients travel in pieces of this many numbers: few exchanges, and little memory besides.
+inline constexpr int64_t kExchanged = int64_t{1} << 22;
 
 /// Where torchrun has placed this process.
 struct Placement {
@@ -27,8 +31,12 @@ Placement placement_from_environment();
 /// bits. RunError, naming what was going on, when another process is lost or does not answer within `timeout` seconds.
 class Peers {
  public:
-  /// Meets the others; RunError when they do not come in time.
-  Peers(const Placement& placement, int64_t timeout_seconds);
+  /// Meets the others; RunError when they do not come in time, or when one of them says that it cannot
+  /// (report_failure). `on_wait` is called several times a second meanwhile; what it throws passes through.
+  Peers(const Placement& placement, int64_t timeout_seconds, const std::function<void()>& on_wait = {});
+  /// Instead of meeting the others: tells them why this process cannot take part, so that none waits for it in vain.
+  /// Returns when they know, or after `timeout_seconds`; throws nothing.
+  static void report_failure(const Placement& placement, int64_t timeout_seconds, const std::string& reason) noexcept;
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;

@@ -26,6 +26,7 @@ std::string command(const std::string& place, const Json& extra) {
 }  // namespace
 
 StepResult Trainer::step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) {
+  const int64_t failed = step_ + 1;  // the step may succeed when it is repeated
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const at::Tensor before = generator.get_state();
   std::string message;
@@ -59,13 +60,13 @@ StepResult Trainer::step_or_dump(const std::string& folder, const Tokenizer& tok
       save(aside, tokenizer, extra);
       models::NamedTensors batch;
       for (std::size_t i = 0; i < reader_->read().size(); ++i) batch[str_cat("batch.", i)] = reader_->read()[i];
-      models::write_tensors(aside + "/batch.safetensors", batch, {{"step", std::to_string(step_ + 1)}});
+      models::write_tensors(aside + "/batch.safetensors", batch, {{"step", std::to_string(failed)}});
       const NonFiniteOrigin origin = find_nonfinite(model_->weights(), again);
       where = to_text(origin);
-      save_json(aside + "/nonfinite.json", {{"step", step_ + 1},
+      save_json(aside + "/nonfinite.json", {{"step", failed},
                                             {"message", message},
                                             {"origin", to_json(origin)},
-                                            {"learning_rate", learning_rate(options_, step_ + 1)},
+                                            {"learning_rate", learning_rate(options_, failed)},
                                             {"bfloat16", bf16_},
                                             {"threads", at::get_num_threads()},
                                             {"repeat", command(place, extra)}});

@@ -50,7 +50,9 @@ bool read_events(const std::string& path, int64_t step, AtomicFile* into,
     if (on_event) on_event(*event);
     if (!into) continue;
     kept += line + "\n";
-    if (kept.size() >= kPiece) into->write(std::exchange(kept, {}));
+    if (kept.size() < kPiece) continue;
+    into->write(kept);
+    kept.clear();
   }
   if (in.bad()) fail(path, "cannot be read", EIO);
   if (into) into->write(kept);
@@ -100,7 +102,8 @@ History::~History() {
 }
 
 void History::append(const Json& event) {
-  const std::string line = event.dump() + "\n";
+  // A command line may hold a name that is not UTF-8.
+  const std::string line = event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::size_t done = 0;
   while (done < line.size()) {
     const ssize_t written = ::write(descriptor_, line.data() + done, line.size() - done);
@@ -110,8 +113,11 @@ void History::append(const Json& event) {
   }
 }
 
-void History::start(int64_t step, int64_t steps, int threads) {
-  append({{"event", "start"}, {"step", step}, {"steps", steps}, {"threads", threads}});
+void History::start(int64_t step, int64_t steps, int threads, const std::string& command, const std::string& data) {
+  Json event = {{"event", "start"}, {"step", step}, {"steps", steps}, {"threads", threads}};
+  if (!command.empty()) event["command"] = command;
+  if (!data.empty()) event["data"] = data;
+  append(event);
 }
 
 void History::on_step(const StepResult& result) { append(to_json(result, bytes_per_token_)); }

@@ -20,7 +20,8 @@ double bits_per_byte(const ValidationResult& result);
 
 /// `<model folder>/history.jsonl`: one JSON object a line for every step, validation ("validation"), checkpoint
 /// ("checkpoint": step) and process that worked on the run ("start": step that it began behind, steps of the whole run,
-/// threads). Every line is handed to the system at once, so that a killed process loses none.
+/// threads, and, where they are known, its command line and its data in words). Every line is handed to the system at
+/// once, so that a killed process loses none.
 class History final : public TrainObserver {
  public:
   static constexpr const char* kFile = "history.jsonl";
@@ -36,7 +37,7 @@ class History final : public TrainObserver {
   ~History() override;
 
   /// RunError when it cannot be written, as from the observer's functions.
-  void start(int64_t step, int64_t steps, int threads);
+  void start(int64_t step, int64_t steps, int threads, const std::string& command = "", const std::string& data = "");
   void on_step(const StepResult& result) override;
   void on_validation(const ValidationResult& result) override;
   void on_checkpoint(int64_t step) override;

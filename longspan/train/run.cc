@@ -3,6 +3,7 @@
 
 #include "longspan/io/atomic_file.h"
 #include "longspan/train/checkpoint_store.h"
+#include "longspan/train/data_identity.h"
 #include "longspan/train/distributed.h"
 #include "longspan/train/train.h"
 
@@ -30,6 +31,7 @@ bool Trainer::run(TrainObserver& observer, const std::string& folder, const Toke
   // A run that was stopped after this step did not wait for its validation.
   bool only_validate = step_ > 0 && !done() && data_.valid && is_due(step_, options_.valid_every) &&
                        !(validation_ && validation_->step == step_);
+  const std::string validated_on = validation_identity(data_, options_);
   bool stop = false;
   do {
     if (!done() && !std::exchange(only_validate, false)) {
@@ -39,7 +41,7 @@ bool Trainer::run(TrainObserver& observer, const std::string& folder, const Toke
     bool improved = false;
     if (data_.valid && (done() || is_due(step_, options_.valid_every)) && !stop) {
       observer.on_validation(validate());
-      improved = agreed(store && options_.keep_best > 0 && store->improves(step_, validation_->loss));
+      improved = agreed(store && options_.keep_best > 0 && store->improves(step_, validation_->loss, validated_on));
     }
     if (!folder.empty() && checkpoint_due(stop, improved)) {
       if (store) {

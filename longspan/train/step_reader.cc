@@ -1,5 +1,6 @@
 #include "longspan/train/step_reader.h"
 
+#include "longspan/base/check.h"
 #include "longspan/data/window_sampler.h"
 #include "longspan/train/carried_rows.h"
 #include "longspan/train/document_packs.h"
@@ -33,11 +34,30 @@ class WindowRows final : public StepReader {
   WindowSampler sampler_;
 };
 
+void check_vocabulary(const TokenFile& tokens, const models::ModelConfig& config) {
+  LONGSPAN_CHECK(tokens.vocabulary() == config.vocabulary, tokens.path(), ": the data have a vocabulary of ",
+                 tokens.vocabulary(), ", the model ", config.vocabulary);
+}
+
 }  // namespace
 
 bool has_borders(const TrainOptions& options) {
   return options.sequences == Sequences::documents ||
          (options.sequences == Sequences::carried && options.reset_at_documents);
+}
+
+void check_data(const TrainData& data, const TrainOptions& options, const models::ModelConfig& config) {
+  check_vocabulary(*data.train, config);
+  if (data.valid) check_vocabulary(*data.valid, config);
+  LONGSPAN_CHECK(data.valid || options.valid_every == 0, "train: valid_every is ", options.valid_every,
+                 ", but there is no validation split to measure");
+  LONGSPAN_CHECK(!has_borders(options) || !data.valid || data.valid_documents, data.valid->path(),
+                 ": the borders of its documents are needed for validation on documents");
+}
+
+Rows own_rows(const TrainOptions& options, int64_t rank, int64_t processes) {
+  const int64_t count = options.batch / processes;
+  return {rank * count, count};
 }
 
 std::unique_ptr<StepReader> make_step_reader(const TrainData& data, const TrainOptions& options,

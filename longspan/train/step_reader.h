@@ -70,6 +70,12 @@ class StepReader {
   std::vector<at::Tensor> read_;
 };
 
+/// InputError when the data are not of the model's vocabulary, or validation is asked for that they do not allow.
+void check_data(const TrainData& data, const TrainOptions& options, const models::ModelConfig& config);
+
+/// The rows that process `rank` of `processes` works off: every one as many, and those of a process follow each other.
+Rows own_rows(const TrainOptions& options, int64_t rank, int64_t processes);
+
 /// The reader that options ask for. `own`: the rows that this process works off. InputError when the data are too short
 /// or lack the documents, or the model cannot carry a state.
 std::unique_ptr<StepReader> make_step_reader(const TrainData& data, const TrainOptions& options,

@@ -8,4 +8,6 @@ from .orthogonal_memory import orthogonal_memory, orthogonal_memory_extend
 __all__ = ["diffusion", "diffusion_coefficients", "diffusion_extend", "local_attention", "orthogonal_memory",
            "orthogonal_memory_extend", "pattern"]
 
+__version__ = "0.1.0"
+
 load()

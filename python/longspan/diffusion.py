@@ -2,6 +2,8 @@
 
 import torch
 
+from ._seed import seed_tensor
+
 
 def pattern(name, n, seed=0, *, layer=0, edges=None, global_tokens=None, **options):
     """The pairs of a sparse attention over n tokens, as one int32 tensor [L] on the CPU.
@@ -51,7 +53,7 @@ def diffusion(q, k, v, coefficients, patterns, pattern_of=None, *, scale=None, c
     cu_seqlens [S + 1] packs S sequences into a batch of 1. valid [B, N] bool: the tokens that are there; a pair with
     another end leaves the pattern (padding "remove") or has the score -10000 ("reference").
     attention_dropout acts on A, with one mask for all hops (dropout_mode "once") or one for each ("per_hop"),
-    hop_dropout on the state after each hop; both need dropout_seed, an int64 tensor without dimensions.
+    hop_dropout on the state after each hop; both need dropout_seed, an int or an int64 tensor without dimensions.
     dropout_origin: as for local_attention. backward: where the backward pass has the states of the hops from
     ("recompute_slices", "store_all", "recompute_quadratic"); edge_weights "stored" or "recomputed". backend: "kernel"
     (CPU: float32, float64, bfloat16), "composed" (any device and dtype, linear memory), "reference" (quadratic) or
@@ -60,7 +62,7 @@ def diffusion(q, k, v, coefficients, patterns, pattern_of=None, *, scale=None, c
     return torch.ops.longspan.diffusion(
         q, k, v, coefficients, _listed(patterns), pattern_of, scale, cu_seqlens, valid, padding=padding,
         attention_dropout=attention_dropout, dropout_mode=dropout_mode, hop_dropout=hop_dropout,
-        dropout_seed=dropout_seed, dropout_origin=dropout_origin, backward=backward, edge_weights=edge_weights,
+        dropout_seed=seed_tensor(dropout_seed), dropout_origin=dropout_origin, backward=backward, edge_weights=edge_weights,
         backend=backend)
 
 
@@ -76,5 +78,5 @@ def diffusion_extend(q, k, v, coefficients, states, patterns, pattern_of=None, p
     return torch.ops.longspan.diffusion_extend(
         q, k, v, coefficients, states, _listed(patterns), pattern_of, positions, scale,
         attention_dropout=attention_dropout, dropout_mode=dropout_mode, hop_dropout=hop_dropout,
-        dropout_seed=dropout_seed, dropout_origin=dropout_origin, backward=backward, edge_weights=edge_weights,
+        dropout_seed=seed_tensor(dropout_seed), dropout_origin=dropout_origin, backward=backward, edge_weights=edge_weights,
         backend=backend)[:2]

@@ -2,6 +2,8 @@
 
 import torch
 
+from ._seed import seed_tensor
+
 
 def orthogonal_memory(q, m, basis, form, scale=1.0, *, cu_seqlens=None, cu_seqlens_source=None, window=0,
                       accumulator="float64", dropout=0.0, dropout_seed=None, backend="auto"):
@@ -17,7 +19,7 @@ def orthogonal_memory(q, m, basis, form, scale=1.0, *, cu_seqlens=None, cu_seqle
     local_attention.
     """
     return torch.ops.longspan.orthogonal_memory(q, m, basis, form, scale, cu_seqlens, cu_seqlens_source, window=window,
-                                                accumulator=accumulator, dropout=dropout, dropout_seed=dropout_seed,
+                                                accumulator=accumulator, dropout=dropout, dropout_seed=seed_tensor(dropout_seed),
                                                 backend=backend)
 
 
@@ -32,4 +34,4 @@ def orthogonal_memory_extend(q, m, basis, closed, open, count, scale=1.0, *, cu_
     """
     return torch.ops.longspan.orthogonal_memory_extend(q, m, basis, closed, open, count, scale, cu_seqlens,
                                                        visible=visible, window=window, accumulator=accumulator,
-                                                       dropout=dropout, dropout_seed=dropout_seed, backend=backend)
+                                                       dropout=dropout, dropout_seed=seed_tensor(dropout_seed), backend=backend)

@@ -1,6 +1,10 @@
 """longspan ablations in miniature: every row, and what it refuses."""
 
 import json
+import os
+import signal
+import subprocess
+import time
 
 import harness
 
@@ -51,6 +55,36 @@ class AblationsTest(harness.ProgramTest):
         self.refuse("ablations", "--set", "model.attention=local", "--quiet", containing=["model.attention must be lavo, got local"])
         self.refuse("ablations", "--set", "train.step=3", "--quiet", containing=["did you mean 'steps'?"])
         self.refuse("ablations", "--steps", "0", "--quiet", containing=["--steps"])
+
+    def test_only_its_own_folder(self):
+        self.prepared()
+        refused = "holds something else than results of longspan ablations"
+        self.refuse("ablations", "--out", ".", "--quiet", *TINY, containing=["--out: '.' " + refused])
+        self.refuse("ablations", "--out", "data", "--quiet", *TINY, containing=["--out: 'data' " + refused])
+
+    def test_finished_results_are_replaced_on_request_alone(self):
+        with open(self.path("mine.txt"), "wb") as file:
+            file.write(harness.text(30000, 7))
+        self.succeed("ablations", "--out", "out", "--quiet", *TINY, "--steps", "1")
+        again = ["ablations", "--out", "out", "--text", "mine.txt", "--quiet", *TINY, "--steps", "1"]
+        self.refuse(*again, containing=["--out: 'out' holds the results of an earlier longspan ablations", "--overwrite"])
+        self.refuse("demo", "--out", "out", "--text", "mine.txt", "--quiet",
+                    containing=["--out: 'out' holds something else than results of longspan demo"])
+        self.succeed(*again, "--overwrite")
+        with open(self.path("out/text/train.txt"), "rb") as train, open(self.path("mine.txt"), "rb") as mine:
+            self.assertTrue(mine.read().startswith(train.read()), "made of the second text")
+
+    def test_an_interrupted_run_leaves_nothing(self):
+        process = subprocess.Popen([harness.PROGRAM, "ablations", "--out", "out", *TINY, "--steps", "100000"], cwd=self.folder,
+                                   stderr=subprocess.PIPE)
+        process.stderr.read(1)  # progress of the text or of a model
+        while not os.path.exists(self.path("out/data")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(self.listing(), {})
 
 
 if __name__ == "__main__":

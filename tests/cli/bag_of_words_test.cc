@@ -1,4 +1,4 @@
-// The bag-of-words line of the document demo.
+// What the document demo compares attentions with: word counts and looking for words.
 #include "tools/longspan/demo_documents/bag_of_words.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "longspan/base/rng.h"
+#include "tools/longspan/demo_documents/word_match.h"
 
 namespace longspan::tool {
 namespace {
@@ -64,6 +65,21 @@ TEST(BagOfWords, UnknownWordsAloneLeaveTheCommonClass) {
                                          record("x z", "b")};
   const BagOfWords bag(train, train, LabelSet(train));
   EXPECT_EQ(bag.predict("unheard of"), 1);
+}
+
+TEST(WordMatch, FindsTheSentenceBehindTheWordsOfTheQuestion) {
+  QuestionRecord question;
+  question.question = "tool(1): -q, --quiet";
+  question.context =
+      "NAME\n\ntool - says --quiet things and much besides\n\n-q, --quiet\n    Say nothing. More.\n\nEND";
+  EXPECT_EQ(word_match(question), "Say nothing.");
+  const auto begin = static_cast<int64_t>(question.context.find("Say nothing"));
+  question.answers = {{begin, begin + 12}};
+  EXPECT_EQ(word_match_f1({&question, 1}), 1);
+  question.answers = {{0, 4}};
+  EXPECT_EQ(word_match_f1({&question, 1}), 0);
+  question.question = "?";
+  EXPECT_EQ(word_match(question), "");
 }
 
 }  // namespace

@@ -56,6 +56,14 @@ class DemoTest(harness.ProgramTest):
         if pages.available():
             pages.look_at(self, self.path("out/report.html"))
 
+    def test_only_its_own_folder(self):
+        self.write("mine.txt", harness.text(40000, 7))
+        os.makedirs(self.path("models/lavo"))
+        self.write("models/lavo/model.safetensors", b"weeks of training")
+        self.write("report.html", b"<p>mine</p>")
+        self.refuse("demo", "--out", ".", "--text", "mine.txt", "--overwrite", "--quiet",
+                    containing=["--out: '.' holds something else than results of longspan demo; give another folder"])
+
     def test_wrong_input(self):
         self.write("short.txt", b"abc")
         self.write("good.txt", harness.text(40000, 1))

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import harness
 from harness import TINY_LAVO
@@ -137,6 +138,35 @@ class DistributedTest(harness.ProgramTest):
         result = self.run_program("train", "data", "--out", "waiting", *OPTIONS, "--set", "train.peer_timeout=2", environment=variables)
         self.assertEqual(result.returncode, 1)
         self.assertEqual(len(result.stderr.decode().splitlines()), 1, result.stderr)
+
+    def test_one_that_cannot_take_part_ends_the_others_at_once(self):
+        self.prepared()
+        variables = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+        for failing in [0, 1]:
+            with self.subTest(failing=failing):
+                variables["MASTER_PORT"] = str(free_port())
+                others = ["train", "data", "--out", f"failing-{failing}", *OPTIONS]
+                processes = [
+                    subprocess.Popen([harness.PROGRAM, *others, *(["--set", "train.batch=0"] if rank == failing else [])],
+                                     cwd=self.folder, stderr=subprocess.PIPE, env={**os.environ, **variables, "RANK": str(rank)})
+                    for rank in [0, 1]
+                ]
+                for process in processes:
+                    self.addCleanup(self.end, process)
+                # The others' own patience is 600 seconds.
+                errors = [process.communicate(timeout=120)[1].decode() for process in processes]
+                self.assertEqual(processes[failing].returncode, 2, errors)
+                self.assertEqual(processes[1 - failing].returncode, 1, errors)
+                self.assertEqual(len(errors[1 - failing].splitlines()), 1, errors)
+                self.assertIn(f"process {failing} cannot take part: train: batch", errors[1 - failing])
+
+    def test_an_interrupt_ends_the_wait_for_the_others(self):
+        self.prepared()
+        waiting = self.start("waiting", size=1, environment={"WORLD_SIZE": "2"})[0]
+        time.sleep(3)  # either way it ends: before it waits, too
+        waiting.send_signal(signal.SIGTERM)
+        self.assertIn(b"interrupted", waiting.communicate(timeout=60)[1])
+        self.assertEqual(waiting.returncode, 130)
 
     def test_an_interrupt_of_one_ends_all_with_a_checkpoint(self):
         self.prepared()

@@ -1,6 +1,8 @@
 // What the document demo makes of its numbers, without running it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tools/longspan/demo_documents/page.h"
 
 namespace longspan::tool {
@@ -32,6 +34,23 @@ DocumentResults results(double diffuser, double softmax) {
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(DocumentPlan, TasksGoOnFromTasksBefore) {
+  for (const bool full : {false, true}) {
+    const DocumentPlan p = make_document_plan("data", full, 0, 0);
+    EXPECT_EQ(p.contenders.back().name, "softmax");  // the yardstick of windows
+    std::vector<std::string> before = {""};
+    for (const DocumentTask& task : p.tasks) {
+      EXPECT_NE(std::find(before.begin(), before.end(), task.from), before.end()) << task.name;
+      EXPECT_LE(task.tokens, p.positions);
+      before.push_back(task.name);
+    }
+    EXPECT_EQ(p.seeds.size(), full ? 3u : 1u);
+  }
+  const DocumentPlan small = make_document_plan("data", true, 7, 2048);
+  for (const DocumentTask& task : small.tasks) EXPECT_EQ(task.steps, 7);
+  EXPECT_EQ(small.lengths, (std::vector<int64_t>{1024, 2048}));
+}
 
 TEST(DocumentResults, SamplingErrorIsThatOfABinomial) {
   EXPECT_NEAR(sampling_error(0.5, 400), 1.959964 * 0.025, 1e-12);
@@ -69,7 +88,7 @@ TEST(DocumentSentences, ClaimNoMoreThanTheDocumentsShow) {
   // 400 documents: 2 * 2.45 percentage points each way, hypot 6.9 for both.
   const std::string none = task_sentence(p, results(0.55, 0.45), p.tasks[0]);
   EXPECT_TRUE(contains(none, "no attention is above that")) << none;
-  EXPECT_TRUE(contains(none, "bag of words: 50.0 %, no more than the most common answer")) << none;
+  EXPECT_TRUE(contains(none, "For comparison: bag of words 50.0 % (no more than the most common answer).")) << none;
   const std::string one = task_sentence(p, results(0.9, 0.5), p.tasks[0]);
   EXPECT_TRUE(contains(one, "Diffuser 90.0 %; not above it: softmax 50.0 %.")) << one;
   EXPECT_EQ(task_sentence(p, DocumentResults(), p.tasks[0]), "");

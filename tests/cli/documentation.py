@@ -7,7 +7,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs/cli.md"
-BLOCK = re.compile(r"<!-- json: ([a-z. ]+) -->\n(.*?)<!-- /json -->", re.S)
+BLOCK = re.compile(r"<!-- json: ([a-z. -]+) -->\n(.*?)<!-- /json -->", re.S)
 
 
 def documented():

@@ -1,5 +1,6 @@
 """generate: prompts, stop strings, and texts that are continued another day."""
 
+import gzip
 import json
 import os
 import signal
@@ -30,6 +31,13 @@ class PromptTest(GenerateCase):
         self.assertEqual((row["prompt_tokens"], row["tokens"], row["stream_tokens"], row["seed"]), (6, 20, 26, 4))
         self.assertEqual((row["ended"], row["stop"]), ("tokens", None))
         self.assertGreater(row["state_bytes"], 0)
+
+    def test_an_archive_is_unpacked(self):
+        text = harness.text(3000, 3)
+        self.write("prompt.gz", gzip.compress(text))
+        plain = self.generate("--tokens", "5", stdin=text)
+        for row in [self.generate("--tokens", "5", "--prompt-file", "prompt.gz"), self.generate("--tokens", "5", stdin=gzip.compress(text))]:
+            self.assertEqual((row["prompt_tokens"], row["text"]), (3000, plain["text"]))
 
     def test_refusals(self):
         self.refuse("generate", self.model, containing=["the prompt is empty"])
@@ -70,10 +78,24 @@ class SessionTest(GenerateCase):
         text = harness.text(1500, 3)
         whole = self.generate("--tokens", "20", stdin=text)
         self.succeed("score", self.model, "--threads", "1", "--save-state", "s", stdin=text[:700])
-        self.generate("--tokens", "0", "--load-state", "s", "--save-state", "s", stdin=text[700:1100])
-        rest = self.generate("--tokens", "20", "--load-state", "s", stdin=text[1100:])
+        self.generate("--tokens", "0", "--load-state", "s", "--save-state", "s", "--prompt-file", "-", stdin=text[700:1100])
+        rest = self.generate("--tokens", "20", "--load-state", "s", "--prompt-file", "-", stdin=text[1100:])
         self.assertEqual(rest["text"], whole["text"])
         self.assertEqual(rest["stream_tokens"], whole["stream_tokens"])
+
+    def test_a_stream_goes_on_without_waiting_for_stdin(self):
+        self.generate("--prompt", "a ship", "--tokens", "5", "--save-state", "s")
+        arguments = [harness.PROGRAM, "generate", self.model, "--load-state", "s", "--tokens", "5", "--threads", "1", "--json"]
+        process = subprocess.Popen(arguments, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            self.assertEqual(process.wait(timeout=120), 0)  # stdin is still open
+            self.assertEqual(json.loads(process.stdout.read())["tokens"], 5)
+            self.assertEqual(process.stderr.read(), b"")
+        finally:
+            process.kill()
+            process.communicate()
+        said = self.succeed(*arguments[1:], stdin=b"and a").stderr
+        self.assertIn(b"stdin is not read with --load-state; --prompt-file - reads it", said)
 
     def test_score_goes_on_after_generate(self):
         self.generate("--prompt", "a ship\n", "--tokens", "10", "--save-state", "s")

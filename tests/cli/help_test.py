@@ -1,5 +1,6 @@
 """Help, version and wrong usage."""
 
+import os
 import subprocess
 
 import harness
@@ -36,6 +37,14 @@ class HelpTest(harness.ProgramTest):
                 result = subprocess.run([harness.PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60)
                 self.assertEqual(result.returncode, 1)
                 self.assertIn(b"longspan: cannot write to stdout", result.stderr)
+
+    def test_output_that_nobody_reads_ends_without_a_word(self):
+        for arguments in [["--help"], ["inspect", "attentions"]]:
+            reader, writer = os.pipe()
+            os.close(reader)
+            with open(writer, "wb") as closed:
+                result = subprocess.run([harness.PROGRAM, *arguments], stdout=closed, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual((result.returncode, result.stderr), (141, b""))
 
     def test_version(self):
         self.assertRegex(self.succeed("--version").stdout.decode(), r"^longspan \d+\.\d+\.\d+\n$")

@@ -32,6 +32,13 @@ class PrepareTest(harness.ProgramTest):
         self.assertTrue(os.path.exists(self.path("new/one/data/train.bin")))
         self.refuse("prepare", "good.txt", "--out", "good.txt/data", "--quiet", containing=["good.txt: exists and is not a folder"])
 
+    def test_a_separator_may_begin_with_a_dash_and_is_missed_where_it_never_occurs(self):
+        self.write("a.txt", b"some words\n---\n" * 500)
+        said = "the separator does not occur in the text"
+        for name, separator in [("one", ["--separator", "---"]), ("two", ["--separator=---"])]:
+            self.assertNotIn(said, self.succeed("prepare", "a.txt", *separator, "--out", name).stderr.decode())
+        self.assertIn(said, self.succeed("prepare", "a.txt", "--separator", "+++", "--out", "three").stderr.decode())
+
     def test_existing_output(self):
         data = self.prepared()
         self.refuse("prepare", "train.txt", "--out", data, "--quiet", containing=[data])
@@ -47,6 +54,7 @@ class TrainTest(harness.ProgramTest):
         self.refuse_train("--set", "model.layer=3", containing=["layer", "layers"])
         self.refuse_train("--set", "model.attention_options.windw=3", containing=["windw"])
         self.refuse_train("--set", "modle.layers=3", containing=["modle", "model"])
+        self.refuse_train("--set", "steps=3", containing=["unknown field 'steps'; did you mean 'train.steps'?"])
         self.refuse_train("--set", "train.step=3", containing=["step", "steps"])
         self.refuse_train("--set", "train.steps=-1", containing=["steps", "-1"])
         self.refuse_train("--set", "train.learning_rate=fast", containing=["learning_rate", "fast"])
@@ -68,6 +76,11 @@ class TrainTest(harness.ProgramTest):
         self.refuse_train("--config", "broken.json", containing=["broken.json:2"])
         self.write("unknown.json", b'{"modell": {}}')
         self.refuse_train("--config", "unknown.json", containing=["modell", "model"])
+        for group, value, told in [("train", {"steps": "3"}, 'train.steps must be a number without quotes, got "3"'),
+                                   ("model", {"tied": "true"}, 'model.tied must be true or false without quotes, got "true"'),
+                                   ("model", {"attention_options": {"r": "4"}}, "model.attention_options.r must be a number")]:
+            self.write("quoted.json", json.dumps({group: value}).encode())
+            self.refuse_train("--config", "quoted.json", containing=["quoted.json: " + told])
         self.write("list.json", b"[]")
         self.refuse_train("--config", "list.json", containing=["list.json"])
 
@@ -83,7 +96,13 @@ class EvalTest(harness.ProgramTest):
     def test_lengths_data_and_ablations(self):
         model = self.trained()
         self.refuse("eval", model, "--data", "data", "--lengths", "65536", "--quiet", containing=["65536", "8000"])
+        self.succeed("prepare", "train.txt", "--valid-fraction", "0", "--out", "whole", "--quiet")
+        self.refuse("eval", model, "--data", "whole", "--quiet", containing=["nothing was held out in the dataset 'whole'; --split train"])
         self.refuse("eval", model, "--data", "data", "--lengths", "512", "--quiet", containing=["512", "1024"])
+        self.refuse("eval", model, "--data", "data", "--lengths", "1024,2048,1024", "--quiet",
+                    containing=["--lengths: expected each number once, got 1024 twice"])
+        said = self.refuse("eval", model, "--data", "data", "--lengths", "x" * 100000, "--quiet", containing=["(100000 bytes)"])
+        self.assertLess(len(said), 300)
         self.refuse("eval", model, "--data", "missing.txt", "--quiet", containing=["missing.txt"])
         self.write("empty.txt", b"")
         self.refuse("eval", model, "--data", "empty.txt", "--quiet", containing=["empty.txt"])
@@ -92,6 +111,24 @@ class EvalTest(harness.ProgramTest):
         self.refuse("eval", model, "--data", "data", "--ablate", "memory=half", "--quiet", containing=["half", "zero"])
         self.refuse("eval", model, "--data", "data", "--ablate", "window=zero", "--quiet", containing=["window", "memory"])
         self.refuse("eval", "nowhere", "--data", "data", "--quiet", containing=["nowhere"])
+
+
+class WordingTest(harness.ProgramTest):
+    """What the parser of the command line refuses is said in the words of the rest."""
+
+    def test_arguments(self):
+        for arguments, line in [
+            (["eval", "m", "--data", "d", "--blocks", "0"], "--blocks: expected a number from 1 to 1048576, got '0'"),
+            (["eval", "m", "--data", "d", "--blocks", "many"], "--blocks: expected a number from 1 to 1048576, got 'many'"),
+            (["eval", "m", "--data", "d", "--blocks"], "--blocks: expected a value"),
+            (["score", "m", "--per", "word"], "--per: expected one of all, line, got 'word'"),
+            (["score", "m", "--text", "a", "--text", "b"], "--text: expected once, got 2 times"),
+            (["train", "d", "--resume", "--init-from", "x"], "--resume and --init-from exclude each other"),
+            (["train", "d", "--resume=x"], "--resume: cannot be 'x'"),
+            (["inspect"], "a subcommand is required: "),
+        ]:
+            with self.subTest(arguments):
+                self.refuse(*arguments, containing=["longspan: " + line])
 
 
 class GenerateTest(harness.ProgramTest):

@@ -32,6 +32,17 @@ class PatternTest(harness.ProgramTest):
         self.assertEqual(again, found)
         self.assertNotEqual(self.look("--pattern", "table_s1", "--n", "4096", "--seed", "1")["identity"], found["identity"])
 
+    def test_a_stride_of_one_is_every_key_before(self):
+        n = 100000  # listed one by one they would be 20 GB
+        found = self.look("--pattern", "strided", "--set", "l=1", "--n", n)
+        self.assertEqual((found["nnz"], found["pieces"]["rest"]), (n * (n + 1) // 2, 0))
+        self.assertLess(found["bytes"], 100 * n)
+
+    def test_a_long_number_is_not_shown_whole(self):
+        self.write("long.txt", b"0 1\n7" + b"1" * 1000000 + b" 2\n")
+        said = self.refuse("inspect", "pattern", "--edges", "long.txt", containing=["long.txt:2: '7111", "(1000001 bytes) is too large"])
+        self.assertLess(len(said), 300)
+
     def test_exact_counts(self):
         self.assertEqual(self.look("--pattern", "window_overlap", "--n", "4096", "--set", "w=512")["nnz"], 256**2 * 46)
         self.assertEqual(self.look("--pattern", "window_band", "--n", "100", "--set", "k=3")["nnz"], 100 * 7 - 12)

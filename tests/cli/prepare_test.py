@@ -48,6 +48,8 @@ class StreamTest(harness.ProgramTest):
 
     def test_one_line_for_what_is_wrong(self):
         self.write("a.txt", harness.text(5000, 1))
+        self.write("b.txt", harness.text(500, 2))
+        self.write("one.txt", b"x")
         self.write("cut.gz", gzip.compress(harness.text(50000, 1))[:-20])
         for arguments, words in [
             (["cut.gz"], ["cut.gz: ends in the middle of a gzip archive"]),
@@ -58,6 +60,9 @@ class StreamTest(harness.ProgramTest):
             (["a.txt", "--separator", ""], ["--separator"]),
             (["a.txt", "--separator", "x\\y"], ["--separator", "x\\y"]),
             (["a.txt", "--separator", "x", "--documents", "line"], ["--separator", "--documents"]),
+            (["a.txt", "--held-out", "b.txt", "c.txt"], ["c.txt: cannot be opened"]),
+            (["a.txt", "--seed", "3"], ["--seed", "--split-by document"]),
+            (["one.txt", "--valid-fraction", "0"], ["too little to train on", "1 bytes"]),
             (["a.txt", "--test-fraction", "0.7"], ["test_fraction", "0.7"]),
             (["a.txt", "--tokenizer", "missing.model"], ["missing.model"]),
             (["a.txt", "--tokenizer", "a.txt"], ["a.txt: is not a SentencePiece model"]),

@@ -1,5 +1,6 @@
 """prepare, train, eval and generate, one after the other."""
 
+import gzip
 import json
 import math
 import os
@@ -82,8 +83,9 @@ class TrainTest(harness.ProgramTest):
         process = self.start("--out", "model", "--set", "train.steps=100000", "--quiet", "--no-report")  # files that stand still
         process.stdout.readline()
         try:
-            self.refuse("train", "data", "--out", "model", "--quiet", *TINY_LAVO, status=1,
-                        containing=["model: another run is at work in this folder (process %d)" % process.pid])
+            for resume in [[], ["--resume"]]:  # there is no checkpoint yet
+                self.refuse("train", "data", "--out", "model", "--quiet", *resume, *TINY_LAVO, status=1,
+                            containing=["model: another run is at work in this folder (process %d)" % process.pid])
         finally:
             process.kill()  # no chance to clean up
             process.communicate(timeout=60)
@@ -132,7 +134,7 @@ class TrainTest(harness.ProgramTest):
                           ("step", 4), ("checkpoint", 4), ("step", 5), ("step", 6), ("validation", 6), ("checkpoint", 6)])
         self.assertEqual([e for e in events if e["event"] in ("step", "validation")], rows, "what --json printed")
         page = self.page("model")
-        for part in ["Finished: 6 steps.", "<svg", "train.learning_rate", "longspan train data --out model --resume", "LibTorch", "A sample"]:
+        for part in ["Finished: 6 steps.", "<svg", "train.learning_rate", "longspan train data --out model --resume --steps 12", "LibTorch", "A sample"]:
             self.assertIn(part, page)
         for outside in ["http:", "https:", "src=", "<script", "http-equiv"]:
             self.assertNotIn(outside, page)
@@ -158,6 +160,9 @@ class TrainTest(harness.ProgramTest):
         self.assertEqual((starts[0], starts[1] % 20), (0, 0))
         page = self.page("cut")
         self.assertIn("resumed", page)
+        for part in ["train data --json --threads 1", "This run from step", "train data --out cut --resume --steps 160"]:
+            self.assertIn(part, page)
+        self.assertNotIn("To go on with it", page)
         self.assertNotIn("http-equiv", page)
 
     def test_a_new_run_where_one_was_killed_before_its_first_checkpoint(self):
@@ -232,6 +237,13 @@ class EvalTest(harness.ProgramTest):
         a, = self.json_lines("eval", model, "--data", "data", "--blocks", "2", "--quiet")
         b, = self.json_lines("eval", model, "--data", "held-out.txt", "--blocks", "2", "--quiet")
         self.assertEqual(a["bits_per_byte"], b["bits_per_byte"])
+
+    def test_an_archive_and_its_content_give_the_same(self):
+        model = self.trained()
+        self.write("t.txt", harness.text(4000, 5))
+        self.write("t.log.gz", gzip.compress(harness.text(4000, 5)))
+        rows = [self.json_lines("eval", model, "--data", name, "--blocks", "2", "--threads", "1", "--quiet")[0] for name in ["t.txt", "t.log.gz"]]
+        self.assertEqual(*[(row["bits_per_byte"], row["target_offsets"]) for row in rows])
 
     def test_limit_and_ablation(self):
         model = self.trained()

@@ -1,6 +1,8 @@
 """score: log-likelihoods of texts that come whole, in portions, and over several sessions."""
 
+import gzip
 import json
+import lzma
 import math
 import os
 import resource
@@ -60,12 +62,38 @@ class TotalTest(ScoreCase):
             self.assertEqual((total["tokens"], total["bits_per_byte"], total["log_likelihood"]), (len(text), None, 0))
         self.assertIn(b"none of them predicted", self.succeed("score", self.model, stdin=b"x").stdout)
 
+    def test_archives_are_unpacked(self):
+        _, plain = self.score("--skip", "4", stdin=b"head" + self.text)
+        packed = gzip.compress(b"head" + self.text)
+        self.write("t.txt.gz", packed)
+        self.write("t.xz", lzma.compress(b"head" + self.text))
+        for how, stdin in [(("--text", "t.txt.gz"), b""), (("--text", "t.xz"), b""), ((), packed)]:
+            _, total = self.score("--skip", "4", *how, stdin=stdin)
+            self.assertEqual((total["bytes"], total["log_likelihood"]), (3000, plain["log_likelihood"]), how)
+        self.write("cut.gz", packed[:-20])
+        result = self.run_program("score", self.model, "--text", "cut.gz")
+        self.assertEqual((result.returncode, result.stderr), (2, b"longspan: cut.gz: ends in the middle of a gzip archive\n"))
+        self.write("not.gz", self.text)
+        self.refuse("score", self.model, "--text", "not.gz", containing=["not.gz: is named like a gzip archive"])
+
     def test_file_stdin_and_skip_agree(self):
         self.write("t.txt", b"head" + self.text)
         _, a = self.score(stdin=self.text)
         _, b = self.score("--text", "t.txt", "--skip", "4")
         self.assertEqual(a["log_likelihood"], b["log_likelihood"])
         self.assertNotEqual(a["log_likelihood"], self.score("--text", "t.txt")[1]["log_likelihood"])
+
+    def test_a_file_is_not_read_up_to_where_it_begins(self):
+        size = 1 << 42  # reading so much would take an hour; a file of zeros takes no room
+        with open(self.path("long.txt"), "wb") as file:
+            file.seek(size)
+            file.write(self.text)
+        _, a = self.score(stdin=self.text)
+        _, b = self.score("--text", "long.txt", "--skip", size)
+        self.assertEqual(a["log_likelihood"], b["log_likelihood"])
+        os.remove(self.path("long.txt"))
+        self.write("short.txt", b"12345")
+        self.refuse("score", self.model, "--text", "short.txt", "--skip", "6", containing=["--skip", "at most 5", "6"])
 
     def test_number_formats(self):
         exact = self.score("--dtype", "float64", stdin=self.text)[1]["bits_per_byte"]
@@ -118,7 +146,11 @@ class MarkTest(ScoreCase):
         self.assertIn(1002, [m["offset"] for m in marks])
         zebra, = [m for m in marks if m["offset"] == 1002]
         self.assertEqual(zebra["text"], "Z")
-        self.assertTrue(zebra["context"].endswith("\\x00\\xff"))
+        self.assertTrue(zebra["context"].endswith("\x00\ufffd"), "as it is, but for what JSON cannot hold")
+        self.assertEqual(bytes(zebra["context_bytes"]), text[:1002][-len(zebra["context_bytes"]):])
+        self.assertNotIn("bytes", zebra)
+        byte, = [m for m in self.score("--mark", "0", stdin=text)[0] if m["offset"] == 1001]
+        self.assertEqual((byte["text"], byte["bytes"]), ("\ufffd", [255]))
         self.assertEqual(zebra["line"], 1 + text[:1002].count(b"\n"))
         top, _ = self.score("--mark-top", "4", stdin=text)
         everything, _ = self.score("--mark", "0", stdin=text)

@@ -33,6 +33,12 @@ cmake -S "$work/project" -B "$work/build" "${options[@]}"
 cmake --build "$work/build" -j "${JOBS:-$(nproc)}"
 "$work/build/consumer_core"
 [[ -n $core ]] || "$work/build/consumer"
+if [[ $kind == install && -z $core ]]; then  # an example by itself
+  cp -r "$(dirname "$0")/../../examples" "$work/examples"
+  cmake -S "$work/examples" -B "$work/build-examples" "${options[@]}"
+  cmake --build "$work/build-examples" --target example_stream_attention
+  "$work/build-examples/example_stream_attention"
+fi
 if [[ $kind == install && -x $work/moved/bin/longspan ]]; then
   "$work/moved/bin/longspan" --version
 fi

@@ -111,7 +111,7 @@ TEST_F(DatasetTest, InputsThatAreRefused) {
   EXPECT_EQ(refusal(options({"/dev/null"})), "/dev/null: is not a regular file");
   EXPECT_EQ(refusal(options({small})),
             "prepare: nothing to hold out for validation: the training text has 2049 bytes, at "
-            "least 2050 are needed");
+            "least 2050 are needed; --valid-fraction 0 holds nothing out");
   EXPECT_EQ(refusal(options({good}, {path("link")})), path("link") + ": is held out and trained on at once");
   auto wrong = options({good});
   for (const double fraction : {-1.0, 0.6, std::nan("")}) {
@@ -127,20 +127,51 @@ TEST_F(DatasetTest, ExistingOutput) {
   auto first = options({put("a", text_of_size(5000, 1))});
   write_dataset(first, progress_);
   auto second = options({put("b", text_of_size(6000, 2))});
-  EXPECT_EQ(refusal(second), path("set") + ": a data set exists there already");
+  EXPECT_EQ(refusal(second), path("set") +
+                                 ": a dataset exists there already; give another folder, or --overwrite to "
+                                 "replace it");
   EXPECT_EQ(Dataset(path("set")).split("train").size(), 5000 - kLeastSplitTokens);
   second.overwrite = true;
   write_dataset(second, progress_);
   EXPECT_EQ(Dataset(path("set")).split("train").size(), 6000 - kLeastSplitTokens);
 
-  // A folder that is not a data set is never replaced.
+  // A folder that is not a dataset is never replaced.
   fs::create_directory(path("home"));
   put("home/letter", "dear");
   second.output = path("home");
-  EXPECT_EQ(refusal(second), path("home") + ": exists and is not a data set");
+  EXPECT_EQ(refusal(second), path("home") + ": exists and is not a dataset");
   EXPECT_EQ(get("home/letter"), "dear");
   second.output = path("a");
-  EXPECT_EQ(refusal(second), path("a") + ": exists and is not a data set");
+  EXPECT_EQ(refusal(second), path("a") + ": exists and is not a dataset");
+}
+
+TEST_F(DatasetTest, ADatasetIsNeitherTextNorAPlaceToWriteIn) {
+  const std::string good = put("good", text_of_size(5000, 1));
+  write_dataset(options({good}), progress_);
+  fs::create_directory(path("above"));
+  fs::rename(path("set"), path("above/set"));
+  const std::string refused = path("above/set") + ": is a dataset, which is not text; name the files it was made of";
+  EXPECT_EQ(refusal(options({path("above/set")})), refused);
+  EXPECT_EQ(refusal(options({path("above")})), refused);
+  EXPECT_EQ(refusal(options({good}, {path("above/set")})), refused);
+  auto inside = options({good});
+  for (const char* place : {"above/set/sub", "above/set/deep/sub/", "above/../above/set/sub"}) {
+    inside.output = path(place);
+    EXPECT_EQ(refusal(inside), path(place) + ": lies inside the dataset " + fs::canonical(path("above/set")).string());
+  }
+  EXPECT_FALSE(fs::exists(path("above/set/deep")));
+
+  // Somebody else's dataset.json makes no dataset of a folder.
+  fs::create_directory(path("corpus"));
+  put("corpus/dataset.json", text_of_size(5000, 2));
+  auto theirs = options({path("corpus")});
+  theirs.output = path("corpus/out/");
+  write_dataset(theirs, progress_);
+  EXPECT_EQ(Dataset(path("corpus/out")).split("train").size(), 5000 - kLeastSplitTokens);
+  theirs.output = path("corpus/out/");
+  theirs.inputs = {good};
+  theirs.overwrite = true;
+  write_dataset(theirs, progress_);  // "out/" is "out", not a place inside it
 }
 
 TEST_F(DatasetTest, OverwritingTakesNothingOfTheUsersWithIt) {
@@ -156,7 +187,7 @@ TEST_F(DatasetTest, OverwritingTakesNothingOfTheUsersWithIt) {
   EXPECT_EQ(get("set/notes.txt"), content);
   fs::remove(path("set/notes.txt"));
 
-  // Also a file that belongs to the data set, on either side, by whatever way it is named.
+  // Also a file that belongs to the dataset, on either side, by whatever way it is named.
   fs::create_symlink("set/train.bin", path("link"));
   again.inputs = {path("link")};
   EXPECT_EQ(refusal(again), path("link") + ": lies inside the output folder " + path("set"));
@@ -200,7 +231,7 @@ TEST_F(DatasetTest, DamagedFolders) {
   EXPECT_EQ(changed([](Json& json) { json["format_version"] = 3; }), json_path + ": format_version must be 2, got 3");
   EXPECT_EQ(
       changed([](Json& json) { json["format_version"] = 1; }),
-      json_path + ": format_version 1 is that of an older longspan; make the data set again with longspan prepare");
+      json_path + ": format_version 1 is that of an older longspan; make the dataset again with longspan prepare");
   EXPECT_EQ(changed([](Json& json) { json.erase("format_version"); }),
             json_path + ": format_version must be an integer from 1 to 9223372036854775807");
   EXPECT_EQ(changed([](Json& json) { json["format_version"] = (uint64_t{1} << 63) + 1; }),
@@ -236,7 +267,9 @@ TEST_F(DatasetTest, DamagedFolders) {
   fs::remove(path("set/tokenizer.json"));
   EXPECT_EQ(open(), path("set/tokenizer.json") + ": cannot be opened: No such file or directory");
   fs::remove(json_path);
-  EXPECT_EQ(open(), path("set") + ": is not a data set: there is no dataset.json");
+  EXPECT_EQ(open(), path("set") +
+                        ": is not a dataset: there is no dataset.json in it; longspan prepare "
+                        "makes one of text");
 }
 
 }  // namespace

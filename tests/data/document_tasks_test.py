@@ -104,16 +104,22 @@ class Novels(unittest.TestCase):
         )
 
 
+def letters(number):
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
 def author(letter):
-    return {split: [" ".join(f"{letter}{split[:2]}{i}" for i in range(600))] for split in document_tasks.SPLITS}
+    """Documents of words that no other letter or split has."""
+    word = "{}{}{}".format
+    return {s: [" ".join(word(letter, s[:2], letters(i)) for i in range(600))] for s in document_tasks.SPLITS}
 
 
 class Pairs(unittest.TestCase):
     def setUp(self):
         sizes, document_tasks.PAIRS = document_tasks.PAIRS, {"train": 20, "valid": 4, "test": 8}
         self.addCleanup(setattr, document_tasks, "PAIRS", sizes)
-        manuals = {split: [" ".join(f"m{i}" for i in range(3000))] for split in document_tasks.SPLITS}
-        self.documents = document_tasks.pair_documents({"x": author("x"), "y": author("y")}, manuals)
+        manuals = {split: [" ".join("m" + letters(i) for i in range(3000))] for split in document_tasks.SPLITS}
+        self.documents = document_tasks.pair_documents("near", {"x": author("x"), "y": author("y")}, manuals)
 
     def test_siblings_have_the_same_words_and_every_answer(self):
         for split, documents in self.documents.items():
@@ -127,18 +133,26 @@ class Pairs(unittest.TestCase):
                     self.assertEqual(words[:2], ["FIRST", "PASSAGE:"])
                     self.assertEqual(words[2][0] + "-" + words[-1][0], document["label"])
 
-    def test_far_apart(self):
+    def test_as_far_apart_as_is_said(self):
         for document in self.documents["test"]:
             words = document["text"].split()
             last = words.index("LAST")
             self.assertEqual(len(words) - last - 2, document_tasks.PASSAGE)
-            self.assertEqual(last - 2 - document_tasks.PASSAGE, document_tasks.BETWEEN)
+            self.assertEqual(last - 2 - document_tasks.PASSAGE, document_tasks.BETWEEN["near"])
 
     def test_splits_share_no_passage(self):
         for split in document_tasks.SPLITS:
             text = " ".join(document["text"] for document in self.documents[split])
             for other in set(document_tasks.SPLITS) - {split}:
                 self.assertNotIn(f"x{other[:2]}", text)
+
+    def test_tables_and_code_are_passed_over(self):
+        prose, code = "a word, and another one. " * 20, "x=(a[1]+b[2]); " * 20
+        self.assertFalse(document_tasks.dense(prose.split()))
+        self.assertTrue(document_tasks.dense(code.split()))
+        passages = document_tasks.Passages([code, prose], 10)
+        for seed in range(20):
+            self.assertNotIn("x=(a[1]+b[2]);", passages.pick(random.Random(seed)))
 
     def test_passages_are_alike_in_length(self):
         authors = document_tasks.author_documents({"x": author("x"), "y": author("y")})

@@ -54,7 +54,7 @@ class NovelsTest(unittest.TestCase):
         self.output = self.folder / "out"
 
     def make(self, contents, version=3):
-        """Writes a package whose data sets are these serialized objects."""
+        """Writes a package whose datasets are these serialized objects."""
         database = b""
         places = {}
         for name, content in contents.items():

@@ -1,4 +1,4 @@
-// Data sets of SentencePiece tokens: what is stored agrees with the tokenizer, and with the bytes of the source.
+// Datasets of SentencePiece tokens: what is stored agrees with the tokenizer, and with the bytes of the source.
 #include <numeric>
 
 #include "longspan/data/tokenizer_file.h"
@@ -63,7 +63,9 @@ TEST_F(SentencePieceDatasetTest, TokensAndSourceBytesOfEveryDocument) {
     };
     for (int64_t first = 0; first < train; first += 97)
       for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{300}, train - first})
-        if (first + count <= train) ASSERT_EQ(set.source_bytes("train", first, count), bytes(first, count));
+        if (first + count <= train) {
+          ASSERT_EQ(set.source_bytes("train", first, count), bytes(first, count));
+        }
     for (int64_t first = 0; first < valid; first += 13)
       ASSERT_EQ(set.source_bytes("valid", first, valid - first), bytes(train + first, valid - first));
     EXPECT_EQ(set.info("train").source_bytes, bytes(0, train));
@@ -72,7 +74,9 @@ TEST_F(SentencePieceDatasetTest, TokensAndSourceBytesOfEveryDocument) {
     EXPECT_GE(bytes(0, train), total - total / 4);
     EXPECT_LT(bytes(0, train - 1), total - total / 4);
     for (std::size_t i = 0; i < begins.size(); ++i)
-      if (begins[i] < train) EXPECT_EQ(set.documents("train").begin(static_cast<int64_t>(i)), begins[i]);
+      if (begins[i] < train) {
+        EXPECT_EQ(set.documents("train").begin(static_cast<int64_t>(i)), begins[i]);
+      }
     EXPECT_EQ(set.documents("valid").end(set.documents("valid").size() - 1), valid);
   }
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "longspan/io/text_file.h"
 #include "tests/io/scratch_folder.h"
 
 namespace longspan {
@@ -100,7 +101,9 @@ TEST(Unpack, EveryFormat) {
       const std::string text = text_of(size), packed = pack(text);
       EXPECT_EQ(content_of(packed, "any.name"), text) << name << " " << size;
       EXPECT_EQ(content_of(packed, std::string("a") + ending, 1 << 20, 1 << 20), text) << name << " " << size;
-      if (size <= 1000) EXPECT_EQ(content_of(packed, "a", 1, 1), text) << name << " " << size;
+      if (size <= 1000) {
+        EXPECT_EQ(content_of(packed, "a", 1, 1), text) << name << " " << size;
+      }
     }
 }
 
@@ -136,8 +139,11 @@ TEST(Unpack, DamageNeverPassesAsText) {
         std::string got;
         const std::string message = error_of([&] { got = content_of(damaged, std::string("a") + ending); });
         // A bit of the header that says nothing about the content (the time of gzip) may pass.
-        if (message.empty()) EXPECT_EQ(got, text) << name << " byte " << at;
-        if (!message.empty()) EXPECT_TRUE(message.starts_with(std::string("a") + ending + ": ")) << message;
+        if (message.empty()) {
+          EXPECT_EQ(got, text) << name << " byte " << at;
+        } else {
+          EXPECT_TRUE(message.starts_with(std::string("a") + ending + ": ")) << message;
+        }
       }
     EXPECT_NE(error_of([&] { content_of(packed + "rubbish"); }), "") << name;
   }
@@ -156,6 +162,48 @@ TEST(Unpack, NamesAndFormatsThatAreRefused) {
   const std::string tar = std::string(257, 'x') + "ustar" + text_of(1000);
   EXPECT_EQ(refused(tar), "a: is a tar archive, which is not read; unpack it first");
   EXPECT_EQ(error_of([&] { content_of(gzip(tar), "a"); }), "a: is a tar archive, which is not read; unpack it first");
+}
+
+TEST(Unpack, AFewBytesSayWhatAStreamIs) {
+  EXPECT_EQ(packing_of(""), Packing::undecided);
+  const std::string skippable = "\x5a\x2a\x4d\x18";
+  for (const std::string& packed : {gzip("text"), xz("text"), zstd("text"), skippable, std::string("PK\x03\x04")}) {
+    std::size_t needed = 0;
+    while (packing_of(packed.substr(0, needed)) == Packing::undecided) ++needed;
+    EXPECT_LE(needed, 6u);
+    EXPECT_EQ(packing_of(packed.substr(0, needed)), Packing::some);
+    EXPECT_EQ(packing_of(packed), Packing::some);
+    // One bit away from the mark it is nothing, as soon as that is seen.
+    std::string other = packed.substr(0, needed);
+    other.back() = static_cast<char>(other.back() ^ 0x80);
+    EXPECT_EQ(packing_of(other), Packing::none);
+  }
+  for (const char* plain : {"a", "It was", "(b", "PS", "7a", "\n", "\xff"})
+    EXPECT_EQ(packing_of(plain), Packing::none) << plain;
+  for (const char* first : {"(", "P", "7"}) EXPECT_EQ(packing_of(first), Packing::undecided) << first;
+}
+
+using MapTextTest = ScratchFolder;
+
+TEST_F(MapTextTest, TheContentOfAnArchiveAndOtherFilesAsTheyLie) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += std::to_string(i * 7919 % 10007);
+  const auto content = [](const MappedFile& file) {
+    return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  };
+  EXPECT_EQ(content(map_text(put("plain", text))), text);
+  EXPECT_EQ(content(map_text(put("empty", ""))), "");
+  int calls = 0;
+  for (const Packer& packer : kPackers) {
+    const MappedFile file = map_text(put("packed", packer.pack(text)), [&] { ++calls; });
+    EXPECT_EQ(content(file), text) << packer.name;
+    EXPECT_EQ(file.path(), path("packed"));
+  }
+  EXPECT_GT(calls, 3);
+  EXPECT_EQ(error_of([&] { map_text(put("cut.gz", gzip(text).substr(0, 1000))); }),
+            path("cut.gz") + ": ends in the middle of a gzip archive");
+  EXPECT_EQ(error_of([&] { map_text(put("text.gz", text)); }),
+            path("text.gz") + ": is named like a gzip archive but does not begin like one");
 }
 
 }  // namespace

@@ -168,6 +168,9 @@ TYPED_TEST(Diffusion, PastOfAStream) {
     shape.heads = 2;
     expect_every_mode<TypeParam>(shape);
   }
+  DiffusionShape nothing_new = shape_of(mixed(64, true));
+  nothing_new.first_row = 64;
+  expect_every_mode<TypeParam>(nothing_new);
   DiffusionShape shape = shape_of(mixed(70, true));
   shape.first_row = 40;
   shape.attention_dropout = shape.hop_dropout = 0.2;

@@ -13,7 +13,7 @@ namespace {
 /// Rounding of a hidden state of an encoder, as hidden_bound() has it.
 double bound(const EncoderConfig& config, int64_t length, const at::Tensor& values) {
   const int64_t terms = config.layers * (4 * config.width + 2 * config.feed_forward + 2 * length);
-  return testing::sum_bound<double>(terms) * (1 + values.abs().max().item<double>()) * 64;
+  return testing::sum_bound<double>(terms) * (1 + values.abs().max().item<double>());
 }
 
 class Encoders : public ::testing::TestWithParam<std::tuple<std::string, NormPlace, Positions>> {
@@ -239,6 +239,10 @@ TEST(Heads, RefuseWhatTheyAreNotFor) {
             "head: question has no use for labels, got 1");
   EXPECT_EQ(error_of([] { head_kind("clasification"); }),
             "unknown kind of task 'clasification'; did you mean 'classification'?");
+  EXPECT_EQ(error_of([] {
+              EncoderModel(small_encoder_config(), {.kind = HeadKind::question, .global_tokens = GlobalTokens::task});
+            }),
+            "head: global_tokens = task needs an attention that has global tokens, got softmax");
   EncoderModel model(small_encoder_config(), {.kind = HeadKind::question});
   EXPECT_EQ(error_of([&] {
               model.label_logits(torch::zeros({1, 2, 16}), nn::cu_from_lengths({2}));

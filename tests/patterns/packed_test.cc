@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -83,10 +83,11 @@ TEST(PackedPattern, RefusesEveryChangeOfAWord) {
   }
 }
 
-// With the check sum put right, words that break a rule are still refused, or are a pattern whose indices are in
-// bounds.
+// With the check sum put right, words that break a rule are still refused, or are a pattern whose indices are in bounds:
+// another key for one pair, say. A number that is far off is always refused, but for the check sum itself.
 TEST(PackedPattern, ForgedWordsAreRefusedOrInBounds) {
-  int refused = 0, taken = 0;
+  constexpr std::size_t kSum = 11;  // and the next
+  int refused = 0;
   for (const Pattern& pattern : samples()) {
     const std::vector<int32_t> words = pack(pattern);
     for (std::size_t at = 2; at < words.size(); ++at)
@@ -106,13 +107,13 @@ TEST(PackedPattern, ForgedWordsAreRefusedOrInBounds) {
             for (const int32_t query : t.rest.row(i)) EXPECT_TRUE(query >= 0 && query < p.n);
           }
           for (int64_t e = 0; e < p.rest.size(); ++e) EXPECT_LT(t.rest_edges[e], p.rest.size());
-          ++taken;
+          EXPECT_TRUE(std::abs(change) == 1 || at == kSum || at == kSum + 1 || p.n == 0) << at << " " << change;
         } catch (const InputError&) {
           ++refused;
         }
       }
   }
-  EXPECT_GT(refused, 10 * taken);
+  EXPECT_GT(refused, 0);
 }
 
 }  // namespace

@@ -187,6 +187,14 @@ TEST(RecentlyUsed, KeepsWhatWasAskedForLast) {
   EXPECT_EQ(made, 4) << "two values at most";
 }
 
+TEST(RecentlyUsed, KeepsTheValueOfTheFasterOfTwoThreads) {
+  RecentlyUsed<int, int> cache(1000);
+  const auto size = [](int) { return int64_t{1}; };
+  const auto get = [&](const auto& make) { return cache.get(7, make, size); };
+  EXPECT_EQ(get([&] { return get([] { return 1; }) + 1; }), 1) << "made while another thread was faster";
+  EXPECT_EQ(get([] { return 3; }), 1);
+}
+
 TEST(Refused, WhatCannotBe) {
   const auto message = [](const std::string& name, const FieldValues& values, int64_t n,
                           const PatternInputs& inputs = {}) {

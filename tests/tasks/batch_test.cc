@@ -38,9 +38,9 @@ class Losses : public ::testing::TestWithParam<HeadKind> {
   static ExampleSet examples() {
     switch (GetParam()) {
       case HeadKind::masked_language:
-        return alphabets(4, 1);
+        return repetitions(4, 1);
       case HeadKind::classification:
-        return find_the_letter(4, 1);
+        return find_the_letter(12, 1);
       case HeadKind::multi_label:
         return find_all_letters(4, 1);
       case HeadKind::question:
@@ -109,6 +109,26 @@ TEST(Batches, AnswersAreLookedForInTheContext) {
   EXPECT_LE(prediction.probability, 1);
   const auto at = static_cast<std::size_t>(prediction.answer_begin);
   EXPECT_EQ(set.questions[2].context.substr(at, prediction.answer.size()), prediction.answer);
+}
+
+TEST(Batches, GlobalTokensAreTheFirstAndTheQuestions) {
+  const ExampleSet set = find_the_digits(2, 1);
+  models::HeadConfig head = head_for(set, {});
+  const std::vector<int64_t> both = {0, 1};
+  EXPECT_FALSE(make_batch(set, both, head, byte_encoder(), {}, {}).pack.global_tokens);
+  head.global_tokens = models::GlobalTokens::task;
+  const at::Tensor global = *make_batch(set, both, head, byte_encoder(), {}, {}).pack.global_tokens;
+  const auto size = static_cast<int64_t>(set.examples[0].tokens.size()), before = set.examples[0].context.begin;
+  EXPECT_EQ(before, 9);  // the first token, "which?", two separators
+  at::Tensor expected = torch::zeros({1, 2 * size}, torch::kBool);
+  for (const int64_t first : {int64_t{0}, size}) expected.narrow(1, first, before).fill_(true);
+  EXPECT_TRUE(global.equal(expected));
+
+  const ExampleSet letters = find_the_letter(1, 1);
+  models::HeadConfig label = head_for(find_the_letter(20, 1), {});
+  label.global_tokens = models::GlobalTokens::task;
+  const std::vector<int64_t> one = {0};
+  EXPECT_EQ(make_batch(letters, one, label, byte_encoder(), {}, {}).pack.global_tokens->sum().item<int64_t>(), 1);
 }
 
 TEST(Batches, AnAnswerBehindTheCutHasNoLoss) {

@@ -95,14 +95,12 @@ inline ExampleSet find_the_digits(int64_t count, uint64_t seed, bool empty = fal
   return set;
 }
 
-/// Letters in the order of the alphabet, again and again, from a random one.
-inline ExampleSet alphabets(int64_t count, uint64_t seed) {
+/// One of eight letters, again and again: what is hidden stands all around.
+inline ExampleSet repetitions(int64_t count, uint64_t seed) {
   ExampleSet set;
   Rng rng(seed);
   for (int64_t i = 0; i < count; ++i) {
-    std::string text;
-    const auto first = rng.below(8);
-    for (uint64_t j = 0; j < 40; ++j) text += static_cast<char>('a' + (first + j) % 8);
+    const std::string text(40, static_cast<char>('a' + rng.below(8)));
     add_record(set, sequence_options(models::HeadKind::masked_language), TextRecord{text, {}, place(i + 1)});
   }
   return set;

@@ -39,9 +39,10 @@ class Checkpoints : public TokenFiles {
   }
   std::string identity(const std::string& folder) const { return models::load_model(folder).model->identity(); }
   /// A checkpoint that holds no more than a validation loss.
-  void add(CheckpointStore& store, int64_t step, std::optional<double> loss) {
+  void add(CheckpointStore& store, int64_t step, std::optional<double> loss, const std::string& validated_on = "") {
     std::map<std::string, std::string> metadata = {{"format", "longspan.training.1"}, {"step", std::to_string(step)}};
     if (loss) metadata["validation_loss"] = std::to_string(*loss);
+    if (!validated_on.empty()) metadata["validated_on"] = validated_on;
     store.add(step, [&](const std::string& folder) {
       write_safetensors(folder + "/" + kTrainingFile, {}, metadata);
       put(folder.substr(folder_.size() + 1) + "/note", std::to_string(step));
@@ -81,7 +82,7 @@ TEST_F(Checkpoints, KeepsTheLastAndTheBestAsAsked) {
   std::vector<Steps> seen;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const auto step = static_cast<int64_t>(i + 1);
-    EXPECT_EQ(store.improves(step, losses[i]), i == 0 || i == 1 || i == 3) << step;
+    EXPECT_EQ(store.improves(step, losses[i], ""), i == 0 || i == 1 || i == 3) << step;
     add(store, step, losses[i]);
     store.keep(step, 2, 2);
     seen.push_back(kept());
@@ -95,6 +96,42 @@ TEST_F(Checkpoints, KeepsTheLastAndTheBestAsAsked) {
   store.keep(8, 1, 0);
   EXPECT_EQ(kept(), Steps{8});
   EXPECT_FALSE(fs::exists(fs::symlink_status(path("run/best")))) << "nothing that stays has a validation loss";
+}
+
+TEST_F(Checkpoints, LossesOnDifferentDataAreNotCompared) {
+  fs::create_directory(run_);
+  CheckpointStore store(run_);
+  add(store, 1, 1.0, "easy");
+  store.keep(1, 1, 1);
+  EXPECT_TRUE(store.improves(2, 9.0, "hard"));
+  EXPECT_FALSE(store.improves(2, 1.0, "easy"));
+  add(store, 2, std::nullopt);
+  store.keep(2, 1, 1);
+  EXPECT_EQ(get("run/best/note"), "1") << "nothing was validated on other data yet";
+  add(store, 3, 9.0, "hard");
+  store.keep(3, 1, 1);
+  EXPECT_EQ(kept(), Steps{3});
+  EXPECT_FALSE(store.improves(4, 9.5, "hard"));
+  add(store, 4, 9.5, "hard");
+  store.keep(4, 1, 1);
+  EXPECT_EQ(get("run/best/note"), "3");
+}
+
+TEST_F(Checkpoints, ARunThatGoesOnWithOtherDataSaysSo) {
+  Trainer first = trainer(small_options(2));
+  run(first);
+  const TokenFile other_train = tokens("other-train", 3000, 5, 256), other_valid = tokens("other-valid", 200, 6, 256);
+  Trainer same(make_model(byte_config(), 3), train_, &valid_, small_options(3));
+  EXPECT_EQ(same.resume(run_).size(), 1u) << "of the number of steps alone";
+  Trainer second(make_model(byte_config(), 3), other_train, &other_valid, small_options(3));
+  const auto warnings = second.resume(run_);
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_EQ(warnings[0], "resume: other training data: as many tokens as before, but not the same");
+  EXPECT_EQ(warnings[1],
+            "resume: validation is of something else than before; earlier losses are not compared with its own");
+  const Log log = run(second);
+  EXPECT_EQ(checkpoint_info(run_ + "/best").step, 3);
+  EXPECT_EQ(checkpoint_info(run_ + "/best").validation_loss, log.validations.back().loss);
 }
 
 TEST_F(Checkpoints, BestIsAmongThoseThatStay) {
@@ -144,6 +181,26 @@ TEST_F(Checkpoints, ADamagedOneGivesWayToTheOneBefore) {
   Trainer none = trainer(options);
   EXPECT_TRUE(error_of([&] { none.resume(run_); }).starts_with(path(latest) + ": ")) << "the latest one's fault";
   EXPECT_EQ(none.steps_done(), 0);
+}
+
+TEST_F(Checkpoints, WhatAUserPutIntoOneThatIsWrittenAgainStays) {
+  fs::create_directories(run_);
+  CheckpointStore store(run_);
+  const auto put_folder = [&](const std::string& checkpoint, const char* content) {
+    fs::create_directories(path(checkpoint + "/mine"));
+    put(checkpoint + "/mine/notes", content);
+  };
+  add(store, 5, 1.0);
+  put_folder("run/checkpoints/step-000005", "precious");
+  add(store, 5, 0.5);
+  put_folder("run/checkpoints/step-000005", "precious too");
+  add(store, 5, 0.5);
+  add(store, 6, 0.4);
+  EXPECT_EQ(kept(), (Steps{5, 6}));
+  EXPECT_EQ(*checkpoint_info(run_ + "/checkpoints/step-000005").validation_loss, 0.5);
+  EXPECT_FALSE(fs::exists(run_ + "/checkpoints/step-000005/mine"));
+  EXPECT_EQ(get("run/checkpoints/step-000005.1/mine/notes"), "precious");
+  EXPECT_EQ(get("run/checkpoints/step-000005.2/mine/notes"), "precious too");
 }
 
 TEST_F(Checkpoints, AnyOfThemCanBeGoneOnFrom) {

@@ -65,6 +65,9 @@ TEST_F(HistoryFile, EveryEventIsAWholeLineAtOnce) {
   EXPECT_EQ(first["tokens_per_second"], 400);
   history.on_validation({1, 8 * std::numbers::ln2, 64, 1.0, 256});
   history.on_checkpoint(1);
+  history.start(1, 7, 2, "longspan train \xFF", "data: 3 tokens");
+  EXPECT_EQ(Json::parse(lines()[4])["command"], "longspan train \xEF\xBF\xBD");
+  EXPECT_EQ(Json::parse(lines()[4])["data"], "data: 3 tokens");
   EXPECT_EQ(Json::parse(lines()[2])["bits_per_byte"], 2);
   EXPECT_EQ(Json::parse(lines()[3]), (Json{{"event", "checkpoint"}, {"step", 1}}));
 }

@@ -87,6 +87,25 @@ TEST_F(NonFinite, NamesWhereAnOverflowBegins) {
   EXPECT_EQ(load_json(path("run/nonfinite/nonfinite.json"))["origin"]["weights"], Json::array());
 }
 
+TEST_F(NonFinite, AFailureThatDoesNotRepeatIsOfItsStep) {
+  TrainOptions options = small_options(5);
+  Trainer trainer(make_model(byte_config(), 3), train_, nullptr, options);
+  int calls = 0;
+  // The gradient of the third step alone; its repetition is the fourth call.
+  trainer.model().weights().at("norm.weight").register_hook([&](const at::Tensor& gradient) {
+    return ++calls == 3 ? gradient * NAN : gradient;
+  });
+  Log log;
+  const std::string said = error_of<NonFiniteError>([&] { trainer.run(log, path("run"), &bytes_); });
+  EXPECT_TRUE(said.starts_with("train: the gradient is not finite at step 3")) << said;
+  EXPECT_EQ(calls, 4);
+  const Json report = load_json(path("run/nonfinite/nonfinite.json"));
+  EXPECT_EQ(report["step"], 3);
+  EXPECT_EQ(report["learning_rate"], learning_rate(options, 3));
+  EXPECT_EQ(SafetensorsFile(path("run/nonfinite/batch.safetensors")).metadata("step"), "3");
+  EXPECT_EQ(checkpoint_info(path("run/nonfinite")).step, 2);
+}
+
 TEST_F(NonFinite, AnOperatorIsFoundInTheBackwardPassToo) {
   const at::Tensor weight = torch::ones({3}, at::requires_grad());
   const NonFiniteOrigin origin = find_nonfinite({{"a.b.weight", weight}}, [&] {

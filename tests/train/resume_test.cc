@@ -101,6 +101,11 @@ TEST_F(ResumeCarried, StatesOfOtherRowsAreRefused) {
   const auto warnings = windows.resume(path("checkpoint"));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("sequences \"carried\" -> \"windows\""), std::string::npos) << warnings[0];
+  TrainOptions other_batch = small_options(4);
+  other_batch.batch = 3;
+  Trainer wider(make_model(config, 3), train, nullptr, other_batch);
+  wider.resume(path("checkpoint"));
+  EXPECT_EQ(wider.steps_done(), 1);
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST_F(TrainFiles, RefusesCheckpointsThatDoNotFit) {
   Trainer changed(make_model(config(), 3), more, nullptr, options);
   const auto warnings = changed.resume(path("checkpoint"));
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_EQ(warnings[0], "resume: the training data had 3000 tokens, now 3001");
+  EXPECT_EQ(warnings[0], "resume: other training data: they had 3000 tokens, now 3001");
   EXPECT_EQ(warnings[1], "resume: options changed: learning_rate 0.01 -> 0.005");
 }
 

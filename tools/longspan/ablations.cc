@@ -13,7 +13,6 @@
 #include "longspan/base/check.h"
 #include "longspan/data/write_dataset.h"
 #include "longspan/io/atomic_file.h"
-#include "longspan/io/folder_lock.h"
 #include "longspan/nn/lavo_options.h"
 #include "longspan/report/format.h"
 #include "longspan/train/evaluate.h"
@@ -21,6 +20,7 @@
 #include "output.h"
 #include "own_text.h"
 #include "prepare_progress.h"
+#include "result_folder.h"
 #include "run_config.h"
 
 namespace longspan::tool {
@@ -31,8 +31,10 @@ struct Options {
   std::string out = "ablations", text;
   std::vector<std::string> settings;
   int64_t steps = 0, seeds = 1, blocks = 16;
+  bool overwrite = false;
 };
 
+constexpr const char *kResults = "ablations.json", *kGenerated = "generated.txt";
 constexpr int64_t kContext = 1024;
 constexpr int64_t kGeneratedBytes = 800'000;
 
@@ -126,7 +128,7 @@ bool has_memory(const models::LanguageModel& model) {
 Dataset prepare(const Options& options, const CommonOptions& common) {
   std::string text = options.text;
   if (text.empty()) {
-    text = options.out + "/generated.txt";
+    text = options.out + "/" + kGenerated;
     AtomicFile file(text);
     file.write(generated_text(kGeneratedBytes, 0));
     file.commit();
@@ -146,7 +148,7 @@ void run_ablations(const Options& options, const CommonOptions& common) {
   const RunConfig config = configuration(options);
   if (!options.text.empty()) check_text("ablations", options.text, kLeastOwnText);
   const auto rows = different_rows(config.model);
-  const FolderLock lock(options.out);
+  ResultFolder folder(options.out, {"ablations", {kResults}, {"data", "text", kGenerated}}, options.overwrite);
   const Dataset dataset = prepare(options, common);
 
   std::vector<AblationResult> results;
@@ -178,12 +180,14 @@ void run_ablations(const Options& options, const CommonOptions& common) {
       if (common.json) print_json(all.back());
     }
   }
-  save_json(options.out + "/ablations.json", all);
+  save_json(options.out + "/" + kResults, all);
+  folder.keep();
   if (common.json) return;
   std::string text = str_cat("Bits per byte on the held-out text with ", kContext, " tokens of context, after ",
                              config.train.steps, " steps of ", config.train.batch * config.train.length, " tokens");
   text += options.seeds > 1 ? str_cat(", mean over ", options.seeds, " seeds") : ", one seed";
-  text += "; \"memory to zero\": their change when the trained model's memory is set to zero\n\n";
+  text += "; \"memory to zero\": their change when the trained model's memory is set to zero. EPE: scores by distance; "
+          "CD: the memory is fed with what local attention made of each token\n\n";
   print_text(text + report::to_text(ablation_table(results)));
 }
 
@@ -192,6 +196,7 @@ void run_ablations(const Options& options, const CommonOptions& common) {
 Action set_up_ablations(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("--out", options->out, "folder of the results (default: ablations)");
+  app.add_flag("--overwrite", options->overwrite, "replace the results of an earlier run in --out");
   app.add_option("--text", options->text,
                  "a text of your own, its last tenth held out (default: a generated one, whose far past helps)");
   app.add_option("--steps", options->steps, "training steps of each model (default: 300)")
@@ -200,9 +205,9 @@ Action set_up_ablations(CLI::App& app, const CommonOptions& common) {
   app.add_option("--blocks", options->blocks, "held-out blocks of 1,024 tokens (default: 16)")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option(
-      "--set", options->settings,
-      "path.to.field=value of every model, such as model.width=128, train.length=256 or train.autocast=none (may be "
-      "repeated; see longspan inspect config)")
+         "--set", options->settings,
+         "path.to.field=value of every model, such as model.width=128, train.length=256 or train.autocast=none (may be "
+         "repeated; see longspan inspect config)")
       ->allow_extra_args(false);
   return [options, &common] { run_ablations(*options, common); };
 }

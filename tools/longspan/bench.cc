@@ -154,11 +154,12 @@ class Bench {
   }
 
   std::string header() const {
-    std::string text = str_cat(
-        options_.pattern, ", batch ", options_.batch, ", ", options_.heads, " heads of ", options_.head_dim, ", ",
-        dtype_name_, ", ", at::get_num_threads(), " threads; matrix product: ", report::significant(rate_, 3),
-        " GFLOP/s\n", report::pad_right("attention", 12), report::pad_right("pass", 18), report::pad_left("n", 9),
-        report::pad_left("us/token", 12), report::pad_left("GFLOP/s", 10), report::pad_left("of mm", 7));
+    std::string text =
+        str_cat(options_.pattern, ", batch ", options_.batch, ", ", options_.heads, " heads of ", options_.head_dim,
+                ", ", dtype_name_, ", ", at::get_num_threads(), " threads, ", simd::active_target(),
+                "; matrix product: ", report::significant(rate_, 3), " GFLOP/s\n", report::pad_right("attention", 12),
+                report::pad_right("pass", 18), report::pad_left("n", 9), report::pad_left("us/token", 12),
+                report::pad_left("GFLOP/s", 10), report::pad_left("of mm", 7));
     if (!options_.against.empty()) text += report::pad_left(options_.against, 12) + report::pad_left("speedup", 10);
     return text + "\n";
   }

@@ -60,5 +60,6 @@ Action set_up_generate(CLI::App& app, const CommonOptions& common);
 Action set_up_bench(CLI::App& app, const CommonOptions& common);
 Action set_up_ablations(CLI::App& app, const CommonOptions& common);
 Action set_up_demo(CLI::App& app, const CommonOptions& common);
+Action set_up_demo_documents(CLI::App& app, const CommonOptions& common);
 
 }  // namespace longspan::tool

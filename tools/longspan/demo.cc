@@ -19,22 +19,24 @@
 #include "longspan/base/check.h"
 #include "longspan/data/write_dataset.h"
 #include "longspan/io/atomic_file.h"
-#include "longspan/io/folder_lock.h"
 #include "longspan/report/format.h"
 #include "output.h"
 #include "own_text.h"
 #include "prepare_progress.h"
+#include "result_folder.h"
 #include "timing.h"
 
 namespace longspan::tool {
 
 namespace {
 
+constexpr const char *kMetrics = "metrics.json", *kPage = "report.html";
+
 struct Options {
   std::string out = "demo", text;
   std::vector<std::string> train;
   std::vector<std::string> held_out;
-  bool full = false;
+  bool full = false, overwrite = false;
   int64_t steps = 0, max_length = 0;
 };
 
@@ -77,7 +79,6 @@ void print_tables(const DemoPlan& plan, const DemoResults& results) {
 
 void run_demo(Options options, const CommonOptions& common) {
   const double start = now();
-  LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
   const bool own_text = !options.text.empty();
   LONGSPAN_CHECK(own_text ? options.train.empty() && options.held_out.empty()
                           : !options.train.empty() && !options.held_out.empty(),
@@ -95,7 +96,7 @@ void run_demo(Options options, const CommonOptions& common) {
     for (const std::string& file : options.train) check_text("demo", file, 1);
     check_text("demo", options.held_out.front(), kLeastHeldOut);
   }
-  const FolderLock lock(options.out);
+  ResultFolder folder(options.out, {"demo", {kMetrics, kPage}, {"data", "text", "models"}}, options.overwrite);
   if (own_text) {
     const SplitText split = split_text(options.text, options.out + "/text");
     options.train = {split.train};
@@ -111,13 +112,14 @@ void run_demo(Options options, const CommonOptions& common) {
   results.held_out_bytes = dataset.info("test").source_bytes;
   results.environment = this_environment(at::get_num_threads(), TORCH_VERSION);
   results.command = common.command;
-  results.compressors = compressor_rates(options.held_out.front());
+  results.compressors = compressor_rates(plain_text(options.held_out.front(), options.out + "/text"));
   DemoClock clock(whole_work(plan));
   DemoRun run{plan, common, results, clock};
   std::vector<Trained> first_seed;
   for (const int64_t seed : plan.seeds)
     for (const Contender& contender : plan.contenders) {
       const auto model = train_contender(run, contender, seed, dataset, plan.folder_of(contender, seed));
+      folder.keep();
       evaluate_contender(run, contender, seed, *model, dataset);
       if (seed != plan.seeds.front()) continue;
       first_seed.emplace_back(&contender, model);
@@ -132,8 +134,8 @@ void run_demo(Options options, const CommonOptions& common) {
   results.seconds = now() - start;
 
   const Json metrics = demo_metrics(plan, results);
-  save_json(options.out + "/metrics.json", metrics);
-  demo_page(plan, results).save(options.out + "/report.html");
+  save_json(options.out + "/" + kMetrics, metrics);
+  demo_page(plan, results).save(options.out + "/" + kPage);
   if (common.json)
     print_json(metrics);
   else
@@ -145,6 +147,7 @@ void run_demo(Options options, const CommonOptions& common) {
 Action set_up_demo(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("--out", options->out, "folder of the results (default: demo)");
+  app.add_flag("--overwrite", options->overwrite, "replace the results of an earlier run in --out");
   app.add_option("--text", options->text, "a text of your own; its last tenth is held out");
   app.add_option("--train", options->train, "text files to train on");
   app.add_option("--held-out", options->held_out, "text file that is held out whole");

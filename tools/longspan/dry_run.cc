@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-Json to_json(const train::Estimate& estimate) {
+Json to_json(const train::Estimate& estimate, int64_t processes) {
   Json probes = Json::array();
   for (const train::Probe& probe : estimate.probes)
     probes.push_back({{"layers", probe.layers},
@@ -24,6 +24,7 @@ Json to_json(const train::Estimate& estimate) {
                       {"tensor_bytes", probe.tensor_bytes},
                       {"parameters", probe.parameters}});
   return {{"event", "dry_run"},
+          {"processes", processes},
           {"parameters", estimate.parameters},
           {"peak_bytes", estimate.peak_bytes()},
           {"weight_bytes", estimate.weight_bytes},
@@ -46,14 +47,15 @@ std::string seconds(double value) {
   return value < 60 ? report::significant(value, 3) + " s" : report::duration(value);
 }
 
-std::string to_text(const train::Estimate& estimate, const train::TrainOptions& options) {
+std::string to_text(const train::Estimate& estimate, const train::TrainOptions& options, int64_t processes) {
   const auto giga = [](double flops) { return report::significant(flops / kGiga, 3) + " GFLOP"; };
   const double tokens = static_cast<double>(options.batch) * static_cast<double>(options.length);
   report::Table table;
   table.columns = {{"what"}, {"how much", true}, {"of which"}};
   table.rows = {
       {"parameters", report::grouped(estimate.parameters), ""},
-      {"peak memory", report::bytes(estimate.peak_bytes()),
+      {processes > 1 ? str_cat("peak memory of each of ", processes, " processes") : "peak memory",
+       report::bytes(estimate.peak_bytes()),
        str_cat("weights, gradients, moments ", report::bytes(estimate.weight_bytes), "; activations ",
                report::bytes(estimate.activation_bytes), "; program and work space ",
                report::bytes(estimate.program_bytes))},
@@ -79,21 +81,19 @@ std::string to_text(const train::Estimate& estimate, const train::TrainOptions& 
 
 }  // namespace
 
-void print_dry_run(const RunConfig& config, const Dataset& dataset, const CommonOptions& common) {
-  constexpr int64_t kMeasurements = 12;  // four probes of three steps
-  ProgressLine line("dry run", kMeasurements, common.quiet);
+void print_dry_run(const RunConfig& config, const train::TrainData& data, int64_t processes,
+                   const CommonOptions& common) {
+  ProgressLine line("dry run", train::kEstimateSteps, common.quiet);
   int64_t done = 0;
-  const train::Estimate estimate =
-      train::estimate_run(config.model, dataset.split("train"),
-                          dataset.has("valid") ? &dataset.split("valid") : nullptr, config.train, [&] {
-                            stop_if_interrupted();
-                            line.update(done++, "measurements");
-                          });
+  const train::Estimate estimate = train::estimate_run(config.model, data, config.train, processes, [&] {
+    stop_if_interrupted();
+    line.update(done++, "measurements");
+  });
   line.finish();
   if (common.json)
-    print_json(to_json(estimate));
+    print_json(to_json(estimate, processes));
   else
-    print_text(to_text(estimate, config.train));
+    print_text(to_text(estimate, config.train, processes));
 }
 
 }  // namespace longspan::tool

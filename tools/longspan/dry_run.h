@@ -2,12 +2,14 @@
 #pragma once
 
 #include "command.h"
-#include "longspan/data/dataset.h"
+#include "longspan/train/step_reader.h"
 #include "run_config.h"
 
 namespace longspan::tool {
 
-/// Measures and prints, on stdout, parameters, memory, state, time and disk space of a run that is not begun.
-void print_dry_run(const RunConfig& config, const Dataset& dataset, const CommonOptions& common);
+/// Measures and prints, on stdout, parameters, memory, state, time and disk space of a run of `processes` processes
+/// that is not begun.
+void print_dry_run(const RunConfig& config, const train::TrainData& data, int64_t processes,
+                   const CommonOptions& common);
 
 }  // namespace longspan::tool

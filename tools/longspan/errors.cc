@@ -9,6 +9,7 @@
 #include "interrupt.h"
 #include "log.h"
 #include "longspan/base/check.h"
+#include "output.h"
 #include "torch_error.h"
 
 namespace longspan::tool {
@@ -20,6 +21,8 @@ int run_guarded(const std::function<void()>& action) {
   } catch (const Interrupted&) {
     log_error("interrupted");
     return exit_interrupted;
+  } catch (const OutputClosed&) {
+    return exit_closed;
   } catch (const InputError& error) {
     log_error(error.what());
     return exit_wrong_input;

@@ -87,6 +87,7 @@ class Evaluation {
         limits_(parse_limits(options.limits, lengths_)),
         loaded_(models::load_model(options.model)) {
     if (common.dtype == "float64") loaded_.model->to(at::kDouble);
+    check_positions(loaded_.model->config());
     ablations_ = chosen_ablations(options.ablate, *loaded_.model);
     text_.emplace("--data", options.data, options.split, *loaded_.tokenizer);
     table_.emplace(make_table());
@@ -103,6 +104,15 @@ class Evaluation {
   }
 
  private:
+  /// What the model cannot read is told before the first row, not when its turn comes.
+  void check_positions(const models::ModelConfig& config) const {
+    if (config.positions != models::Positions::learned) return;
+    for (const int64_t length : lengths_)
+      LONGSPAN_CHECK(length <= config.max_positions,
+                     "--lengths: the model's learned positions end at max_positions = ", config.max_positions, ", got ",
+                     length);
+  }
+
   LiveTable make_table() const {
     std::vector<report::Column> columns = {
         {"context", true}, {"bits per byte", true}, {"blocks", true}, {"us/token", true}};

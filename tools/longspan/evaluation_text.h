@@ -13,8 +13,8 @@ namespace longspan::tool {
 class EvaluationText {
  public:
   /// `path`, the value of the flag `flag`, is a dataset (its split `split`; "" = test, or valid where nothing was held
-  /// out) or a file that `tokenizer` reads byte by byte. Throws InputError when it is missing or empty, and for a
-  /// dataset of another tokenizer.
+  /// out) or a file, packed or not, that `tokenizer` reads byte by byte. Throws InputError when it is missing or empty,
+  /// and for a dataset of another tokenizer.
   EvaluationText(const std::string& flag, const std::string& path, const std::string& split,
                  const Tokenizer& tokenizer);
 

@@ -13,6 +13,7 @@
 #include "command.h"
 #include "field_flags.h"
 #include "interrupt.h"
+#include "log.h"
 #include "longspan/base/check.h"
 #include "longspan/models/model_files.h"
 #include "longspan/models/stream_reader.h"
@@ -43,6 +44,8 @@ struct Options {
 std::optional<std::string> prompt_path(const Options& options) {
   if (options.prompt) return std::nullopt;
   if (!options.prompt_file.empty()) return options.prompt_file;
+  // A stream can go on without a prompt, and stdin may be a pipe that somebody keeps open for something else.
+  if (!options.state.load.empty()) return std::nullopt;
   return stdin_is_piped() ? std::optional<std::string>("-") : std::nullopt;
 }
 
@@ -54,7 +57,10 @@ class Generation {
         draw_(models::generate_fields().parse(options.fields)),
         shown_(options.stops) {
     LONGSPAN_CHECK(common.dtype != "bfloat16", "generate: --dtype bfloat16 is not supported; use float32 or float64");
-    if (const auto path = prompt_path(options)) input_.emplace(*path);
+    if (const auto path = prompt_path(options))
+      input_.emplace(*path);
+    else if (!options.prompt && stdin_holds_text())
+      log_info("generate: stdin is not read with --load-state; --prompt-file - reads it");
     LONGSPAN_CHECK(input_ || (options.prompt && !options.prompt->empty()) || !options.state.load.empty(), kNoPrompt);
     options.state.check();
     loaded_ = models::load_model(options.model);
@@ -104,7 +110,7 @@ class Generation {
       int64_t done = 0;
       while (const std::size_t got = input_->read(buffer.data(), buffer.size())) {
         accept(feed.push({buffer.data(), got}));
-        progress.update(done += static_cast<int64_t>(got), "bytes");
+        progress.update(done += static_cast<int64_t>(got));
       }
       progress.finish();
     }
@@ -164,11 +170,11 @@ class Generation {
 Action set_up_generate(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "folder of the model")->required();
-  auto* prompt = app.add_option("--prompt", options->prompt, "text to continue (default: stdin where it is a pipe)");
+  auto* prompt = app.add_option("--prompt", options->prompt,
+                                "text to continue (default: stdin where it is a pipe, nothing with --load-state)");
   app.add_option("--prompt-file", options->prompt_file, "file with the text to continue, - for stdin")
       ->excludes(prompt);
-  app.add_option("--stop", options->stops, "end before this text appears (may be repeated)")
-      ->allow_extra_args(false);
+  app.add_option("--stop", options->stops, "end before this text appears (may be repeated)")->allow_extra_args(false);
   options->state.add_to(app);
   add_field_flags(app, "Drawing", models::generate_fields().infos(), {"seed"}, options->fields);
   return [options, &common] { Generation(*options, common).run(); };

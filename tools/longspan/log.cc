@@ -28,7 +28,11 @@ void append_escaped(std::string& out, unsigned char byte) {
 
 /// One line that a terminal shows and does not obey: line breaks and runs of blanks are one blank, other control
 /// characters (of a file's name, say) stand as \xNN. In UTF-8 those beyond ASCII are C2 80 to C2 9F.
-std::string one_line(const std::string& text) {
+std::string one_line(const std::string& given) {
+  // Whatever stands in a message, a name of a megabyte say: the beginning and the end tell what it is about.
+  constexpr std::size_t kMost = 4000, kEnd = 1000;
+  const std::string text =
+      given.size() <= kMost ? given : given.substr(0, kMost - kEnd) + " ... " + given.substr(given.size() - kEnd);
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);

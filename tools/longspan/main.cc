@@ -38,6 +38,8 @@ const std::vector<Subcommand>& subcommands() {
        kReport | kThreads | kSeed | kVerbose},
       {"demo", "train and compare three small models on novels; write a report", set_up_demo,
        kReport | kThreads | kSeed | kVerbose},
+      {"demo-documents", "train and compare attentions on long documents; write a report", set_up_demo_documents,
+       kReport | kThreads | kSeed | kVerbose},
   };
   return table;
 }
@@ -72,7 +74,7 @@ int run(int argc, char** argv) {
   common.command.assign(argv, argv + argc);
   CLI::App app("longspan: LAVO and other attentions for sequences too long for full attention", "longspan");
   app.set_version_flag("--version", "longspan " LONGSPAN_VERSION);
-  app.footer("Exit status: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted.");
+  app.footer("Exit status: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted, 141 output closed.");
   add_common_flags(app, common, kAllFlags);
   std::vector<Choice> choices;
   add_subcommands(app, subcommands(), common, choices);
@@ -95,7 +97,6 @@ int run(int argc, char** argv) {
       return exit_wrong_input;
     }
     if (common.threads > 0) at::set_num_threads(common.threads);
-    catch_interrupts();
     if (common.verbose) log_backends();
     return run_guarded(choice.action);
   }
@@ -106,6 +107,8 @@ int run(int argc, char** argv) {
 }  // namespace longspan::tool
 
 int main(int argc, char** argv) {
+  // Before all else: a signal while the program begins is a wish to stop like any other.
+  longspan::tool::catch_interrupts();
   longspan::tool::use_caching_allocator();
   int status = longspan::tool::exit_failed;
   const int guarded = longspan::tool::run_guarded([&] { status = longspan::tool::run(argc, argv); });

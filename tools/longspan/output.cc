@@ -10,6 +10,7 @@ namespace longspan::tool {
 
 void print_text(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written && errno == EPIPE) throw OutputClosed();
   if (!written) throw RunError(str_cat("cannot write to stdout: ", std::strerror(errno)));
 }
 

@@ -1,4 +1,4 @@
-// A text of the user's own, cut into a part to train on and a part that is held out.
+// A text of the user's own, packed (io/text_file.h) or not, cut into a part to train on and a part that is held out.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +21,8 @@ struct SplitText {
 /// Cuts `path` at the last line break before 90 % (or there, where the line is very long) into two files of `folder`,
 /// which is made.
 SplitText split_text(const std::string& path, const std::string& folder);
+
+/// `path`, or for an archive a file of `folder`, which is made, with its content.
+std::string plain_text(const std::string& path, const std::string& folder);
 
 }  // namespace longspan::tool

@@ -31,6 +31,8 @@ void prepare(const Options& given, const CommonOptions& common) {
   options.documents = given.documents.rule();
   options.separator = given.documents.separator();
   options.split_by = kSplitBy.at(given.split_by);
+  LONGSPAN_CHECK(!common.seed || options.split_by == SplitBy::document,
+                 "--seed: draws documents for the splits, so it has a use with --split-by document alone");
   if (common.seed) options.seed = *common.seed;
   options.threads =
       common.threads > 0 ? common.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -63,7 +65,8 @@ Action set_up_prepare(CLI::App& app, const CommonOptions& common) {
       ->required();
   app.add_option("--out", dataset.output, "folder of the dataset")->required();
   app.add_option("--tokenizer", dataset.tokenizer, "bytes, or the file of a SentencePiece model (default: bytes)");
-  app.add_option("--held-out", dataset.held_out, "text of the split test, never trained on");
+  app.add_option("--held-out", dataset.held_out, "text of the split test, never trained on (may be repeated)")
+      ->allow_extra_args(false);
   app.add_option("--valid-fraction", dataset.valid_fraction,
                  "part of the training text that becomes the split valid, 0 to 0.5 (default: 0.02)");
   app.add_option("--test-fraction", dataset.test_fraction,

@@ -1,11 +1,44 @@
 #include "run_config.h"
 
+#include <algorithm>
+
 #include "longspan/base/check.h"
+#include "longspan/nn/registry.h"
 #include "settings.h"
 
 namespace longspan::tool {
 
 namespace {
+
+/// In a file a number is a number: the fields' tables read text as one too, for the command line's sake.
+void refuse_quoted(const std::string& origin, const std::string& group, const Json& object,
+                   const std::vector<FieldInfo>& fields) {
+  if (!object.is_object()) return;
+  for (const FieldInfo& field : fields) {
+    const bool text = field.kind == FieldInfo::Kind::text || field.kind == FieldInfo::Kind::choice;
+    const auto value = object.find(field.name);
+    LONGSPAN_CHECK(text || value == object.end() || !value->is_string(), origin, ": ", group, ".", field.name,
+                   field.kind == FieldInfo::Kind::boolean ? " must be true or false" : " must be a number",
+                   " without quotes, got ", value->dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+}
+
+/// A file of the user's; `attention`: the one where the file names none.
+Json checked_file(const std::string& path, const std::string& attention) {
+  Json json = load_json(path);
+  if (!json.is_object()) return json;
+  if (const auto train = json.find("train"); train != json.end())
+    refuse_quoted(path, "train", *train, train::train_fields().infos());
+  const auto model = json.find("model");
+  if (model == json.end() || !model->is_object()) return json;
+  refuse_quoted(path, "model", *model, models::model_fields().infos());
+  const auto own = model->find("attention"), options = model->find("attention_options");
+  const std::string name = own != model->end() && own->is_string() ? own->get<std::string>() : attention;
+  if (options == model->end()) return json;
+  for (const nn::AttentionEntry& entry : nn::attentions())
+    if (entry.name == name) refuse_quoted(path, "model.attention_options", *options, entry.fields);
+  return json;
+}
 
 void merge(RunConfig& config, const Json& json, const std::string& origin) {
   LONGSPAN_CHECK(json.is_object(), origin, ": expected an object with \"model\" and \"train\"");
@@ -17,7 +50,12 @@ void merge(RunConfig& config, const Json& json, const std::string& origin) {
     } else if (name == "data") {
       // The config.json of a model says what it was trained on.
     } else {
-      const std::string near = nearest_name(name, {"model", "train"});
+      std::string near = nearest_name(name, {"model", "train"});
+      const auto is_field = [&](const auto& fields) {
+        return std::any_of(fields.begin(), fields.end(), [&](const FieldInfo& field) { return field.name == name; });
+      };
+      if (is_field(train::train_fields().infos())) near = "train." + name;
+      if (is_field(models::model_fields().infos())) near = "model." + name;
       throw InputError(str_cat(origin, ": unknown field '", name, "'",
                                near.empty() ? "; known fields: model train" : "; did you mean '" + near + "'?"));
     }
@@ -30,7 +68,7 @@ RunConfig read_run_config(const RunConfigSources& sources) {
   RunConfig config;
   if (sources.vocabulary > 0) config.model.vocabulary = sources.vocabulary;
   if (!sources.base.is_null()) merge(config, sources.base, "base");
-  if (!sources.file.empty()) merge(config, load_json(sources.file), sources.file);
+  if (!sources.file.empty()) merge(config, checked_file(sources.file, config.model.attention), sources.file);
   if (!sources.attention.empty()) merge(config, Json{{"model", {{"attention", sources.attention}}}}, "--attention");
   Json settings = Json::object();
   for (const std::string& setting : sources.settings) apply_setting(settings, setting);

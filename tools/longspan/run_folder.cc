@@ -7,6 +7,8 @@
 #include "longspan/base/check.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/folder_lock.h"
+#include "longspan/train/checkpoint.h"
+#include "longspan/train/distributed.h"
 #include "run_recorder.h"
 
 namespace longspan::tool {
@@ -33,6 +35,15 @@ bool is_taken(const std::string& folder) {
     if (name != FolderLock::kLockFile && !is_unfinished(name)) return true;
   }
   return false;  // one that cannot be read: writing says what is wrong
+}
+
+void check_resumable(const std::string& folder) {
+  if (train::is_resumable(folder)) return;
+  std::error_code unknown;
+  // The processes of one run must not take each other for another run.
+  if (std::filesystem::is_directory(folder, unknown) && train::placement_from_environment().size == 1)
+    const FolderLock nobody(folder);
+  throw InputError(str_cat("--resume: there is no run to go on with in '", folder, "' (no checkpoint)"));
 }
 
 void tell_initial_weights(const std::string& folder, const models::InitialWeights& taken,

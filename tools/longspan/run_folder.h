@@ -12,6 +12,10 @@ namespace longspan::tool {
 /// history and the page that goes with it.
 bool is_taken(const std::string& folder);
 
+/// InputError unless `folder` holds a run to go on with; RunError where another run, which has no checkpoint yet, is at
+/// work there.
+void check_resumable(const std::string& folder);
+
 /// Says what a model that begins from the one in `folder` did not get from it.
 void tell_initial_weights(const std::string& folder, const models::InitialWeights& taken,
                           const std::function<void(const std::string&)>& tell);

@@ -20,16 +20,18 @@ report::TrainingRun run_page(const std::string& folder, const std::vector<std::s
   page.steps = trainer.options().steps;
   page.facts = {{"Model", str_cat(config.attention, ", ", config.layers, " layers of width ", config.width, ", ",
                                   config.heads, " heads")},
-                {"Parameters", report::grouped(trainer.model().parameter_count())},
-                {"Data", str_cat(dataset.folder(), ": ", report::grouped(info.tokens), " tokens of ",
-                                 report::grouped(info.source_bytes), " bytes to train on")}};
+                {"Parameters", report::grouped(trainer.model().parameter_count())}};
+  page.sessions = {{page.step, shell_line(command),
+                    str_cat(dataset.folder(), ": ", report::grouped(info.tokens), " tokens of ",
+                            report::grouped(info.source_bytes), " bytes to train on")}};
   page.machine = facts(this_environment(at::get_num_threads(), TORCH_VERSION));
   page.options = {{"model", models::to_json(config)}, {"train", train::to_json(trainer.options())}};
-  page.commands = {
-      {"This run", shell_line(command)},
-      {"To go on with it", shell_line({"longspan", "train", dataset.folder(), "--out", folder, "--resume"})},
-      {"To measure it with more context",
-       shell_line({"longspan", "eval", folder, "--data", dataset.folder(), "--lengths", "1024,4096,16384"})}};
+  std::vector<std::string> on = {"longspan", "train", dataset.folder(), "--out", folder, "--resume"};
+  page.resume = shell_line(on);
+  on.insert(on.end(), {"--steps", std::to_string(2 * page.steps)});
+  page.extend = shell_line(on);
+  page.commands = {{"To measure it with more context", shell_line({"longspan", "eval", folder, "--data",
+                                                                   dataset.folder(), "--lengths", "1024,4096,16384"})}};
   return page;
 }
 

@@ -36,6 +36,8 @@ RunRecorder::RunRecorder(std::string folder, report::TrainingRun page, double by
       first_step_(page_.step),
       started_(now()) {
   page_.checkpoint = page_.step;
+  own_ = page_.sessions.empty() ? report::TrainingSession{page_.step, "", ""} : page_.sessions.front();
+  page_.sessions.clear();
 }
 
 RunRecorder::~RunRecorder() {
@@ -53,8 +55,8 @@ void RunRecorder::attempt(const Action& action) {
     if (!history_) {
       history_.emplace(folder_ + "/" + train::History::kFile, first_step_, bytes_per_token_,
                        [this](const Json& event) { note(event); });
-      if (first_step_ > 0) page_.resumed.push_back(first_step_);
-      history_->start(first_step_, page_.steps, at::get_num_threads());
+      add(own_);
+      history_->start(first_step_, page_.steps, at::get_num_threads(), own_.command, own_.data);
     }
     action();
   } catch (const Error& error) {
@@ -69,7 +71,11 @@ void RunRecorder::note(const Json& event) {
     const auto found = event.find(name);
     return found != event.end() && found->is_number() ? found->get<double>() : 0;
   };
-  const std::string kind = event.value("event", "");
+  const auto text = [&](const char* name) {
+    const auto found = event.find(name);
+    return found != event.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  const std::string kind = text("event");
   const double step = number("step");
   if (kind == "step") {
     page_.loss.add(step, number(loss_));
@@ -79,9 +85,15 @@ void RunRecorder::note(const Json& event) {
   } else if (kind == "validation") {
     std::erase_if(page_.validation, [&](const auto& point) { return point.first == step; });
     page_.validation.emplace_back(step, number(loss_));
-  } else if (kind == "start" && step > 0) {
-    page_.resumed.push_back(static_cast<int64_t>(step));
+  } else if (kind == "start") {
+    add({static_cast<int64_t>(step), text("command"), text("data")});
   }
+}
+
+void RunRecorder::add(const report::TrainingSession& session) {
+  // One that began at the same step did nothing that stayed.
+  std::erase_if(page_.sessions, [&](const auto& other) { return other.step >= session.step; });
+  page_.sessions.push_back(session);
 }
 
 void RunRecorder::on_step(const train::StepResult& result) {

@@ -16,8 +16,8 @@ class RunRecorder final : public train::TrainObserver {
   static constexpr const char* kPage = "report.html";
 
   /// Nothing is read or written before the first event of the run. `page` has what does not change (name, steps, facts,
-  /// machine, options, commands) and the step that the run begins behind. bytes_per_token 0: of a task, whose losses
-  /// are shown as they are.
+  /// machine, options, commands), the step that the run begins behind and, as its only session, what this process does.
+  /// bytes_per_token 0: of a task, whose losses are shown as they are.
   RunRecorder(std::string folder, report::TrainingRun page, double bytes_per_token);
   /// A run that did not finish() has failed: the page says so.
   ~RunRecorder() override;
@@ -35,12 +35,14 @@ class RunRecorder final : public train::TrainObserver {
   template <class Action>
   void attempt(const Action& action);
   void note(const Json& event);
+  void add(const report::TrainingSession& session);
   void write_page();
   void write_page_if_due();
 
   std::string folder_;
   report::TrainingRun page_;
   double bytes_per_token_;
+  report::TrainingSession own_;
   const char* loss_;  ///< what of an event the page shows as the loss
   std::optional<train::History> history_;
   bool off_ = false, finished_ = false;

@@ -67,6 +67,7 @@ class Score {
     flush();
     pass(feed_.take_silent());
     times_.add(of_piece_, of_piece_ > 0 ? seconds_per_row_ * static_cast<double>(of_piece_) : 0);
+    show_progress();  // what the last tokens made of it
     progress_->finish();
     if (lines() && !options_.state.saves() && text_.ledger.open_line().sums.bytes > 0) print(text_.ledger.open_line());
     for (const Mark& mark : top_.sorted()) print(mark);
@@ -104,9 +105,13 @@ class Score {
     bytes_read_ += static_cast<int64_t>(got);
     accept(feed_.push({buffer.data(), got}));
     if (shows_places() && reader_.waiting() > 0 && input_.pauses()) flush();
-    if (!(shows_places() && isatty(STDOUT_FILENO) == 1))
-      progress_->update(bytes_read_, "bytes" + (sums_.predicted_bytes > 0 ? ", " + bits_text() + " bits/byte" : ""));
+    show_progress();
     return true;
+  }
+
+  void show_progress() {
+    if (!(shows_places() && isatty(STDOUT_FILENO) == 1))
+      progress_->update(bytes_read_, sums_.predicted_bytes > 0 ? bits_text() + " bits/byte" : "");
   }
 
   bool shows_places() const { return lines() || options_.mark; }

@@ -4,13 +4,15 @@
 #include <charconv>
 #include <utility>
 
+#include "longspan/base/in_quotes.h"
+
 namespace longspan::tool {
 
 namespace {
 
 std::pair<std::string, std::string> split_assignment(const std::string& assignment) {
   const auto at = assignment.find('=');
-  LONGSPAN_CHECK(at != std::string::npos && at > 0, "--set: expected name=value, got '", assignment, "'");
+  LONGSPAN_CHECK(at != std::string::npos && at > 0, "--set: expected name=value, got ", in_quotes(assignment));
   return {assignment.substr(0, at), assignment.substr(at + 1)};
 }
 
@@ -19,7 +21,7 @@ void check_utf8(const std::string& assignment) {
   try {
     Json(assignment).dump();
   } catch (const Json::type_error&) {
-    throw InputError(str_cat("--set: '", assignment, "' is not valid UTF-8"));
+    throw InputError(str_cat("--set: ", in_quotes(assignment), " is not valid UTF-8"));
   }
 }
 
@@ -80,7 +82,9 @@ std::vector<int64_t> parse_lengths(const std::string& flag, const std::string& t
     int64_t value = 0;
     const auto result = std::from_chars(text.data() + begin, text.data() + end, value);
     LONGSPAN_CHECK(result.ec == std::errc() && result.ptr == text.data() + end && value >= 1, flag,
-                   ": expected positive integers with commas between, got '", text, "'");
+                   ": expected positive integers with commas between, got ", in_quotes(text));
+    LONGSPAN_CHECK(std::find(lengths.begin(), lengths.end(), value) == lengths.end(), flag,
+                   ": expected each number once, got ", value, " twice");
     lengths.push_back(value);
     if (end == text.size()) return lengths;
     begin = end + 1;

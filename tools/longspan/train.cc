@@ -98,21 +98,30 @@ RunConfig configuration(const Options& options, const CommonOptions& common, con
 
 void train(const Options& options, const CommonOptions& common) {
   LONGSPAN_CHECK(!options.out.empty() || (options.dry_run && !options.resume), "--out: expected a folder");
-  LONGSPAN_CHECK(!options.resume || train::is_resumable(options.out), "--resume: there is no run to go on with in '",
-                 options.out, "' (no checkpoint)");
-  const Dataset dataset(options.dataset);
-  if (options.resume) check_tokenizer(options, dataset);
-  const RunConfig config = configuration(options, common, dataset);
-  // Several processes meet before one of them can fail alone; the first one writes and speaks.
+  if (options.resume) check_resumable(options.out);
   const train::Placement placement = train::placement_from_environment();
+  std::optional<Dataset> opened;
+  RunConfig config;
+  try {
+    opened.emplace(options.dataset);
+    if (options.resume) check_tokenizer(options, *opened);
+    config = configuration(options, common, *opened);
+    train::validate(config.train, placement.size);
+  } catch (const Error& error) {
+    constexpr int64_t kPatience = 30;  // seconds, for the others to come and hear of it
+    if (placement.size > 1 && !options.dry_run) train::Peers::report_failure(placement, kPatience, error.what());
+    throw;
+  }
+  const Dataset& dataset = *opened;
+  // Several processes meet before one of them can fail alone; the first one writes and speaks.
   if (options.dry_run) {
-    if (placement.rank == 0) print_dry_run(config, dataset, common);
+    if (placement.rank == 0) print_dry_run(config, data_of(dataset), placement.size, common);
     return;
   }
   std::optional<train::Peers> peers;
   if (placement.size > 1) {
     if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // what it says repeats our line
-    peers.emplace(placement, config.train.peer_timeout);
+    peers.emplace(placement, config.train.peer_timeout, stop_if_interrupted);
   }
   const bool first = placement.rank == 0;
   std::optional<FolderLock> lock;
@@ -124,6 +133,10 @@ void train(const Options& options, const CommonOptions& common) {
   const auto tell = [&](const std::string& text) {
     if (first) log_info(text);
   };
+
+  if (config.train.keep_best > 0 && !dataset.has("valid"))
+    tell(str_cat("'", options.dataset, "' has no validation split, so no checkpoint is kept as the best (keep_best = ",
+                 config.train.keep_best, ")"));
 
   const SplitInfo& info = dataset.info("train");
   const double bytes_per_token = static_cast<double>(info.source_bytes) / static_cast<double>(info.tokens);

@@ -71,6 +71,10 @@ HWY_EXPORT(backward_float);
 HWY_EXPORT(backward_double);
 HWY_EXPORT(backward_bfloat16);
 
+auto function_for(const DiffusionBackward<float>&) { return HWY_DYNAMIC_DISPATCH(backward_float); }
+auto function_for(const DiffusionBackward<double>&) { return HWY_DYNAMIC_DISPATCH(backward_double); }
+auto function_for(const DiffusionBackward<BFloat16>&) { return HWY_DYNAMIC_DISPATCH(backward_bfloat16); }
+
 /// Sums the heads' own over sequences (and heads where these share them), in ascending order.
 template <class S>
 void write_dcoefficients(const DiffusionBackward<S>& params, const std::vector<double>& parts) {
@@ -87,14 +91,16 @@ void write_dcoefficients(const DiffusionBackward<S>& params, const std::vector<d
                  [](double sum) { return static_cast<Computed<S>>(sum); });
 }
 
-template <class S, class Function>
-void run_backward(const DiffusionBackward<S>& params, const Parallel& parallel, Function function) {
+template <class S>
+void run_backward(const DiffusionBackward<S>& params, const Parallel& parallel) {
+  simd::ensure_target();
   check_diffusion(params);
+  check_weights(params.weights);
   LONGSPAN_CHECK(params.states != nullptr || params.hops == 0 ||
                      (params.backward != DiffusionBackwardStates::store_all && params.first_row == 0),
                  "diffusion: states must be given for store_all and with a past");
   std::vector<double> parts(static_cast<std::size_t>(params.sequences * params.heads * (2 * params.hops + 1)), 0.0);
-  function(params, parallel, parts.data());
+  function_for(params)(params, parallel, parts.data());
   write_dcoefficients(params, parts);
 }
 
@@ -102,16 +108,13 @@ void run_backward(const DiffusionBackward<S>& params, const Parallel& parallel, 
 }  // namespace diffusion
 
 void diffusion_backward(const DiffusionBackward<float>& params, const Parallel& parallel) {
-  simd::ensure_target();
-  diffusion::run_backward(params, parallel, HWY_DYNAMIC_DISPATCH(diffusion::backward_float));
+  diffusion::run_backward(params, parallel);
 }
 void diffusion_backward(const DiffusionBackward<double>& params, const Parallel& parallel) {
-  simd::ensure_target();
-  diffusion::run_backward(params, parallel, HWY_DYNAMIC_DISPATCH(diffusion::backward_double));
+  diffusion::run_backward(params, parallel);
 }
 void diffusion_backward(const DiffusionBackward<BFloat16>& params, const Parallel& parallel) {
-  simd::ensure_target();
-  diffusion::run_backward(params, parallel, HWY_DYNAMIC_DISPATCH(diffusion::backward_bfloat16));
+  diffusion::run_backward(params, parallel);
 }
 
 }  // namespace longspan::kernels

@@ -37,6 +37,11 @@ void check_diffusion(const DiffusionParams<S>& p) {
   }
 }
 
+inline void check_weights(const void* weights) {
+  LONGSPAN_CHECK(reinterpret_cast<uintptr_t>(weights) % kAlignment == 0, "diffusion: weights must be aligned to ",
+                 kAlignment, " bytes");
+}
+
 /// Consecutive tiles whose weights stand at the same time.
 struct Strip {
   int64_t first = 0, last = 0;  ///< tiles

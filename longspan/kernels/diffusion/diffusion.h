@@ -5,8 +5,11 @@
 //
 // (docs/ops/diffusion.md). Every diffusion kind is a choice of start, carry and source. A row without keys has A = 0.
 //
-// The pattern is worked in the pieces of PatternView: tiles of 16 queries against panels of keys for band, dense strips
-// and blocks, gathers for the rest; nothing of [pairs, width] is formed.
+// The pattern is worked in the pieces of PatternView. Band, dense strips and blocks are blocks of 16 keys by 16 queries
+// (layout.h): a tile of 16 queries is multiplied with the rows that it sees in registers, and the transpose runs over
+// the same blocks from the side of the keys. The rest gathers row by row, its weights for the transpose in the order in
+// which that reads them. A head is one task where there are enough of them, else its tiles are shared out; nothing of
+// [pairs, width] is formed.
 //
 // Streams: with first_row > 0 the tokens before it are past. They have keys and states, and no queries; the pattern is
 // that of all tokens, and its rows of the past are not looked at.
@@ -29,10 +32,11 @@ namespace longspan::kernels {
 /// What stands of the attention weights while the hops go on.
 enum class EdgeWeights {
   stored,     ///< those of a head
-  recomputed  ///< those of a tile: scores are formed again in every hop, from lse
+  recomputed  ///< those of a strip of some 2^18: scores are formed again in every hop
 };
 
-/// Where the backward pass has the states Z_0 .. Z_{hops-1} from.
+/// Where the backward pass has the states Z_0 .. Z_{hops-1} from. With recomputed weights those of all hops, and as
+/// many gradients of them, stand in any case: 2 hops N Dv numbers a worker.
 enum class DiffusionBackwardStates {
   recompute_slices,    ///< formed again for one head at a time: hops - 1 products more, hops N Dv numbers a worker
   store_all,           ///< `states` of the forward

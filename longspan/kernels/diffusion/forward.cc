@@ -136,26 +136,29 @@ HWY_EXPORT(forward_float);
 HWY_EXPORT(forward_double);
 HWY_EXPORT(forward_bfloat16);
 
-template <class S, class Function>
-void run_forward(const DiffusionForward<S>& params, const Parallel& parallel, Function function) {
+auto function_for(const DiffusionForward<float>&) { return HWY_DYNAMIC_DISPATCH(forward_float); }
+auto function_for(const DiffusionForward<double>&) { return HWY_DYNAMIC_DISPATCH(forward_double); }
+auto function_for(const DiffusionForward<BFloat16>&) { return HWY_DYNAMIC_DISPATCH(forward_bfloat16); }
+
+template <class S>
+void run_forward(const DiffusionForward<S>& params, const Parallel& parallel) {
+  simd::ensure_target();
   check_diffusion(params);
-  function(params, parallel);
+  check_weights(params.weights);
+  function_for(params)(params, parallel);
 }
 
 }  // namespace
 }  // namespace diffusion
 
 void diffusion_forward(const DiffusionForward<float>& params, const Parallel& parallel) {
-  simd::ensure_target();
-  diffusion::run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(diffusion::forward_float));
+  diffusion::run_forward(params, parallel);
 }
 void diffusion_forward(const DiffusionForward<double>& params, const Parallel& parallel) {
-  simd::ensure_target();
-  diffusion::run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(diffusion::forward_double));
+  diffusion::run_forward(params, parallel);
 }
 void diffusion_forward(const DiffusionForward<BFloat16>& params, const Parallel& parallel) {
-  simd::ensure_target();
-  diffusion::run_forward(params, parallel, HWY_DYNAMIC_DISPATCH(diffusion::forward_bfloat16));
+  diffusion::run_forward(params, parallel);
 }
 
 }  // namespace longspan::kernels

@@ -77,7 +77,7 @@ class BackwardHead {
                gradient(params_.hops));
     for (int64_t hop = params_.hops - 1; hop >= 0; --hop) pass_back(hop);
     add_to_values(gradient(0), 0);
-    if (params_.hops == 0) return write_zero_queries();
+    if (params_.hops == 0 || head_.planned.strips.empty()) return write_zeros();
     for (const Strip& strip : head_.planned.strips) scores(strip);
   }
 
@@ -151,23 +151,10 @@ class BackwardHead {
     return *z;
   }
 
-  /// Sum over rows [first, last) in the order of the rows, in parts that nothing but the rows decides.
-  template <class Term>
-  double sum_rows(int64_t first, int64_t last, const Term& term) {
-    const int64_t units = first < last ? (last - first + kUnitRows - 1) / kUnitRows : 0;
-    std::vector<double> parts(static_cast<std::size_t>(units), 0.0);
-    head_.for_rows(first, last, [&](int64_t row, int) HWY_ATTR {
-      parts[static_cast<std::size_t>((row - first) / kUnitRows)] += static_cast<double>(term(row));
-    });
-    double sum = 0;
-    for (const double part : parts) sum += part;
-    return sum;
-  }
-
   /// dV += factor g and the gradient of the factor, coefficient number `index`.
   void add_to_values(const Panel<T>& g, int64_t index) {
     const T factor = head_.coefficient(index);
-    dcoefficients_[index] = sum_rows(layout_.first_row(), layout_.tokens(), [&](int64_t row) HWY_ATTR {
+    dcoefficients_[index] = head_.sum_rows(layout_.first_row(), layout_.tokens(), [&](int64_t row) HWY_ATTR {
       const bool fresh = first_ && index == first_value_term();
       if (fresh) head_.zero(scratch_.dvalues, row, row + 1);
       combine_row(scratch_.dvalues, T(1), g, factor, row);
@@ -183,14 +170,14 @@ class BackwardHead {
     Panel<T>& lam = gradient(hop);
     mu.set_finite();
     head_.for_rows(layout_.first_row(), layout_.tokens(), [&](int64_t row, int) HWY_ATTR {
-      if (params_.hop_dropout.active()) head_.drop_features(mu, row, row, hop);
+      if (params_.hop_dropout.active()) drop_features(head_, mu, row, row, hop);
       mu.see(is_finite_row(mu, row));
     });
     head_.zero_gaps(mu, layout_.first_row());
     head_.copy_dense_rows(mu);
     add_to_values(mu, 2 * hop + 2);
     const Panel<T>& z = state(hop);
-    if (stored_) add_dots(head_.planned.strips.empty() ? Strip{} : head_.planned.strips[0], hop, mu, z);
+    if (stored_) add_dots(head_.planned.strips.empty() ? Strip{} : head_.planned.strips.front(), hop, mu, z);
     lam.reshape(layout_.rows(), params_.value_width);
     bool fresh = true;
     for (const Strip& strip : head_.planned.strips) {
@@ -206,7 +193,7 @@ class BackwardHead {
     const T carry = head_.carry(hop);
     const T* added = params_.dstates_out != nullptr ? params_.dstates_out + head_.state_begin(hop) : nullptr;
     T* past = params_.dstates != nullptr && first > 0 ? params_.dstates + head_.state_begin(hop) : nullptr;
-    dcoefficients_[2 * hop + 1] = sum_rows(0, layout_.tokens(), [&](int64_t row) HWY_ATTR {
+    dcoefficients_[2 * hop + 1] = head_.sum_rows(0, layout_.tokens(), [&](int64_t row) HWY_ATTR {
       const T dot = dot_rows(lam, z, row);
       if (row < first) {
         if (past != nullptr) panel::store_row(lam.row(0), lam.stride(), row, width, carry, past + row * width);
@@ -218,14 +205,6 @@ class BackwardHead {
           lam.row(row)[c / kPanelColumns * lam.stride() + c % kPanelColumns] += added[row * width + c];
       return dot;
     });
-  }
-  HWY_INLINE static bool is_finite_row(const Panel<T>& x, int64_t row) {
-    const panel::TileTag<T> d;
-    auto check = hn::Zero(d);
-    for (int64_t chunk = 0; chunk < panel::chunk_count(x.width()); ++chunk)
-      for (int64_t c = 0; c < panel::chunk_width(x.width(), chunk); c += panel::Blocking<T>::lanes)
-        check = hn::MulAdd(hn::Load(d, x.row(row) + chunk * x.stride() + c), hn::Zero(d), check);
-    return hn::AllTrue(d, hn::Eq(check, hn::Zero(d)));
   }
 
   /// The hop's part of dA: dots (before any: = 0) += carry_k mu_k Z_k^T.
@@ -246,7 +225,7 @@ class BackwardHead {
     const auto rows = head_.queries(strip);
     if (layout_.has_rest())
       head_.for_lists(rows.first, rows.last, [&](int64_t begin, int64_t end) HWY_ATTR {
-        for_each_piece(rest, begin, end, row_bytes(z), [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
+        for_each_list(rest, begin, end, [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
           T* to = dots + layout_.rest_weight(row, 0);
           dot_row(rest.keys, first, last, mu, row, z,
                   [&](int64_t e, T dot) { to[e] = fresh ? carry * dot : to[e] + carry * dot; });
@@ -288,7 +267,8 @@ class BackwardHead {
     gradient.by_key = by_key_;
     mix_transposed(head_, gradient, scratch_.queries, scratch_.dkeys, first_ && strip.first == 0);
   }
-  void write_zero_queries() {
+  /// No pair, or none that counts.
+  void write_zeros() {
     const RowsView<S> dq = head_.of_head(params_.dq, head_.head);
     for (int64_t i = 0; i < layout_.tokens() - layout_.first_row(); ++i)
       std::fill_n(dq.data + i * dq.row_stride, params_.width, S(0.0f));

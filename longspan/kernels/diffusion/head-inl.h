@@ -91,6 +91,18 @@ struct Head {
       for (int64_t row = begin; row < end; ++row) use(row, worker);
     });
   }
+  /// Sum of term(row) over rows [first, last) in their order, in parts that nothing but the rows decides.
+  template <class Term>
+  double sum_rows(int64_t first, int64_t last, const Term& term) const {
+    const int64_t units = first < last ? (last - first + kUnitRows - 1) / kUnitRows : 0;
+    std::vector<double> parts(static_cast<std::size_t>(units), 0.0);
+    for_rows(first, last, [&](int64_t row, int) HWY_ATTR {
+      parts[static_cast<std::size_t>((row - first) / kUnitRows)] += static_cast<double>(term(row));
+    });
+    double sum = 0;
+    for (const double part : parts) sum += part;
+    return sum;
+  }
   /// Calls use(tile, worker) for the tiles of a strip.
   template <class Use>
   void for_tiles(Strip strip, const Use& use) const {
@@ -102,13 +114,13 @@ struct Head {
       for (int64_t tile = begin; tile < end; ++tile) use(tile, worker);
     });
   }
-  /// Calls use(begin, end) for ranges of the rows of lists that are best worked together, within [first, last).
+  /// Calls use(begin, end) for ranges of rows that together are [first, last).
   template <class Use>
   void for_lists(int64_t first, int64_t last, const Use& use) const {
-    const int64_t units = first < last ? (last - first + kRestUnit - 1) / kRestUnit : 0;
+    const int64_t units = first < last ? (last - first + kUnitRows - 1) / kUnitRows : 0;
     loop.run(units, [&](int64_t unit, int) {
-      const int64_t begin = first + unit * kRestUnit;
-      use(begin, std::min(begin + kRestUnit, last));
+      const int64_t begin = first + unit * kUnitRows;
+      use(begin, std::min(begin + kUnitRows, last));
     });
   }
   /// Queries [first, last) of the token tiles of a strip.
@@ -173,18 +185,6 @@ struct Head {
     });
   }
 
-  /// Takes out of a row of features what dropout takes after a hop.
-  void drop_features(const Panel<T>& x, int64_t row, int64_t token, int64_t hop) const {
-    const HeadDropout drop = dropout(params.hop_dropout, diffusion_hop_seed(params.hop_dropout.seed, hop));
-    const T kept = static_cast<T>(drop.scale());
-    for (int64_t c = 0; c < x.width(); c += 4) {
-      const std::array<uint32_t, 4> words = drop.words(drop.row, drop.head, drop.start + position(token), c / 4);
-      T* features = x.row(row) + c / kPanelColumns * x.stride() + c % kPanelColumns;
-      for (int64_t i = 0; i < std::min<int64_t>(4, x.width() - c); ++i)
-        features[i] *= words[static_cast<std::size_t>(i)] >= drop.threshold() ? kept : T(0);
-    }
-  }
-
   /// Rows of the tensors as tokens count them.
   template <class U>
   RowsView<U> of_head(const RowsView<U>& view, int64_t number) const {
@@ -209,6 +209,16 @@ HWY_INLINE T dot_rows(const Panel<T>& a, const Panel<T>& b, int64_t row) {
       sum = hn::MulAdd(hn::Load(d, a.row(row) + chunk * a.stride() + c),
                        hn::Load(d, b.row(row) + chunk * b.stride() + c), sum);
   return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+template <class T>
+HWY_INLINE bool is_finite_row(const Panel<T>& x, int64_t row) {
+  const panel::TileTag<T> d;
+  auto check = hn::Zero(d);
+  for (int64_t chunk = 0; chunk < panel::chunk_count(x.width()); ++chunk)
+    for (int64_t c = 0; c < panel::chunk_width(x.width(), chunk); c += panel::Blocking<T>::lanes)
+      check = hn::MulAdd(hn::Load(d, x.row(row) + chunk * x.stride() + c), hn::Zero(d), check);
+  return hn::AllTrue(d, hn::Eq(check, hn::Zero(d)));
 }
 
 }  // namespace longspan::kernels::diffusion::HWY_NAMESPACE

@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include "longspan/kernels/diffusion/drop-inl.h"
 #include "longspan/kernels/diffusion/mix-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -69,7 +70,7 @@ void advance(const Head<S>& head, int64_t hop, const WeightsOf& weights_of, cons
         if (!layout.alive(tile, lane)) continue;
         const int64_t row = layout.row(tile) + lane, token = layout.token(row);
         next.see(combine_row(next, head.carry(hop), values, head.source(hop), row));
-        if (head.params.hop_dropout.active()) head.drop_features(next, row, token, hop);
+        if (head.params.hop_dropout.active()) drop_features(head, next, row, token, hop);
         written(row, token);
       }
     });

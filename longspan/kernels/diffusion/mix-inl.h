@@ -42,7 +42,7 @@ void mix(const Head<S>& head, const Weights<T>& weights, const Panel<T>& x, cons
   head.for_lists(queries.first, queries.last, [&](int64_t begin, int64_t end) HWY_ATTR {
     head.zero(out, begin, end);
     if (!layout.has_rest()) return;
-    for_each_piece(rest, begin, end, row_bytes(x), [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
+    for_each_list(rest, begin, end, [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
       gather_row(rest.keys, weights.data + layout.rest_weight(row, 0), first, last, x, out, row);
     });
   });
@@ -98,7 +98,7 @@ void mix_transposed(const Head<S>& head, const Weights<T>& weights, const Panel<
       for (int64_t key = begin; key < end; ++key) gather_keys(head, weights, x, out, key);
       return;
     }
-    for_each_piece(lists, begin, end, row_bytes(x), [&](int64_t key, int64_t first, int64_t last) HWY_ATTR {
+    for_each_list(lists, begin, end, [&](int64_t key, int64_t first, int64_t last) HWY_ATTR {
       gather_row(lists.keys, weights.by_key, first, last, x, out, key);
     });
   });

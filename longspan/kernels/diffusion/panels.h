@@ -13,12 +13,19 @@ namespace longspan::kernels::diffusion {
 /// Columns of a chunk: that of simd/panel-inl.h.
 inline constexpr int64_t kPanelColumns = 64;
 
+/// Asks the system for pages of megabytes instead of 4 KiB in large memory: single rows are read all over it, and the
+/// first touch of a page costs more than its numbers.
+void ask_for_large_pages(void* data, int64_t bytes);
+
 /// Memory that grows and is kept.
 template <class T>
 class Buffer {
  public:
   T* reserve(int64_t size) {
-    if (size > buffer_.size()) buffer_ = AlignedBuffer<T>(size);
+    if (size <= buffer_.size()) return buffer_.data();
+    buffer_ = AlignedBuffer<T>();  // before the new one
+    buffer_ = AlignedBuffer<T>(size);
+    ask_for_large_pages(buffer_.data(), size * static_cast<int64_t>(sizeof(T)));
     return buffer_.data();
   }
 

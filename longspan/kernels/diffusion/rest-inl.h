@@ -1,5 +1,8 @@
-// The rest of a pattern: sums and dot products over lists of single rows, by blocks of the rows that they read, so that
-// these stay in the second-level cache.
+// The rest of a pattern: sums and dot products over lists of single rows.
+//
+// A row of 64 columns is four cache lines that no other row shares, and the lists say early which come next: the
+// processor has dozens of them under way. Working the lists by blocks of rows that fit the second-level cache was
+// measured from 4,096 to 65,536 rows and is slower everywhere, by the ends of the pieces that it makes.
 //
 // Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
 #if defined(LONGSPAN_KERNELS_DIFFUSION_REST_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -9,9 +12,8 @@
 #define LONGSPAN_KERNELS_DIFFUSION_REST_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
-
-#include <algorithm>
 
 #include "longspan/base/pattern_view.h"
 #include "longspan/kernels/diffusion/panels.h"
@@ -23,10 +25,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 namespace panel = simd::HWY_NAMESPACE;
 static_assert(kPanelColumns == panel::kPanelWidth);
 
-/// Rows of a list that are worked together, so that a block of what they read serves all of them.
-inline constexpr int64_t kRestUnit = 1024;
-/// Bytes of a block.
-inline constexpr int64_t kRestBlockBytes = int64_t{512} << 10;
+/// How many rows a sum asks for before it needs them.
+inline constexpr int64_t kRowsAhead = 8;
 
 /// sums[0, columns) += sum over e in [first, last) of weights[e] x[keys[e]]: at most 64 columns of one chunk.
 template <int kVectors, class T>
@@ -38,6 +38,9 @@ HWY_INLINE void gather_columns(const int32_t* keys, const T* weights, int64_t fi
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) sum[v] = hn::Load(d, sums + v * N);
   for (int64_t e = first; e < last; ++e) {
+    const T* next = x + int64_t{keys[HWY_MIN(e + kRowsAhead, last - 1)]} * kPanelColumns;
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) hwy::Prefetch(next + v * N);
     const T* row = x + int64_t{keys[e]} * kPanelColumns;
     const auto weight = hn::Set(d, weights[e]);
 #pragma GCC unroll 4
@@ -62,52 +65,87 @@ HWY_INLINE void gather_row(const int32_t* keys, const T* weights, int64_t first,
   }
 }
 
-/// dots(e, <a[row], b[keys[e]]>) for e in [first, last).
+/// The sums of the lanes of four vectors, in the first four lanes of `sums`. One tree for all targets of a width.
+template <class D, class V = hn::Vec<D>, class T = hn::TFromD<D>>
+HWY_INLINE void sum_four(D d, V a, V b, V c, V e, T* sums) {
+  if constexpr (sizeof(T) == 4 && hn::MaxLanes(d) >= 4) {
+    const hn::Repartition<double, D> dd;
+    const V ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+    const V ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
+    const V low = hn::BitCast(d, hn::InterleaveLower(dd, hn::BitCast(dd, ab), hn::BitCast(dd, ce)));
+    const V high = hn::BitCast(d, hn::InterleaveUpper(dd, hn::BitCast(dd, ab), hn::BitCast(dd, ce)));
+    const V all = hn::Add(low, high);  // in every 128 bits
+    if constexpr (hn::MaxLanes(d) == 4) {
+      hn::Store(all, d, sums);
+    } else {
+      const hn::Half<D> half;
+      const auto two = hn::Add(hn::LowerHalf(half, all), hn::UpperHalf(half, all));
+      if constexpr (hn::MaxLanes(d) == 8) {
+        hn::Store(two, half, sums);
+      } else {
+        const hn::Half<hn::Half<D>> quarter;
+        hn::Store(hn::Add(hn::LowerHalf(quarter, two), hn::UpperHalf(quarter, two)), quarter, sums);
+      }
+    }
+  } else {
+    sums[0] = hn::GetLane(hn::SumOfLanes(d, a));
+    sums[1] = hn::GetLane(hn::SumOfLanes(d, b));
+    sums[2] = hn::GetLane(hn::SumOfLanes(d, c));
+    sums[3] = hn::GetLane(hn::SumOfLanes(d, e));
+  }
+}
+
+/// Adds the products, lane by lane, of kVectors vectors of a row and of each of four rows.
+template <int kVectors, class T, class V>
+HWY_INLINE void add_products(const T* x, const T* const (&rows)[4], V (&sums)[4]) {
+  const panel::TileTag<T> d;
+  constexpr int64_t N = panel::Blocking<T>::lanes;
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const V y = hn::Load(d, x + v * N);
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) sums[r] = hn::MulAdd(y, hn::Load(d, rows[r] + v * N), sums[r]);
+  }
+}
+
+/// use(e, <a[row], b[keys[e]]>) for e in [first, last).
 template <class T, class Use>
 HWY_INLINE void dot_row(const int32_t* keys, int64_t first, int64_t last, const Panel<T>& a, int64_t row,
                         const Panel<T>& b, const Use& use) {
   const panel::TileTag<T> d;
   constexpr int64_t N = panel::Blocking<T>::lanes;
-  for (int64_t e = first; e < last; ++e) {
-    auto sum = hn::Zero(d);
+  for (int64_t e = first; e < last; e += 4) {
+    hn::Vec<panel::TileTag<T>> sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    // The last row again behind the end: a product's bits do not depend on its place.
+    const T* first_rows[4];
+    for (int r = 0; r < 4; ++r) first_rows[r] = b.row(keys[HWY_MIN(e + r, last - 1)]);
     for (int64_t chunk = 0; chunk < panel::chunk_count(a.width()); ++chunk) {
       const T* x = a.row(row) + chunk * a.stride();
-      const T* y = b.row(keys[e]) + chunk * b.stride();
-      const int64_t columns = panel::chunk_width(a.width(), chunk);
-      for (int64_t c = 0; c < columns; c += N) sum = hn::MulAdd(hn::Load(d, x + c), hn::Load(d, y + c), sum);
-    }
-    use(e, hn::GetLane(hn::SumOfLanes(d, sum)));
-  }
-}
-
-/// use(row, first, last) with pieces [first, last) of the lists of the rows [begin, end) that together are all of them,
-/// each row's in ascending order: block after block of the keys, where rows of `row_bytes` do not all fit the cache.
-template <class Use>
-HWY_INLINE void for_each_piece(const CsrView& lists, int64_t begin, int64_t end, int64_t row_bytes, const Use& use) {
-  const int64_t block = std::max<int64_t>(kRestBlockBytes / row_bytes, 1);
-  if (lists.rows <= 2 * block) {
-    for (int64_t row = begin; row < end; ++row) use(row, lists.begin[row], lists.begin[row + 1]);
-    return;
-  }
-  int64_t at[kRestUnit];
-  for (int64_t unit = begin; unit < end; unit += kRestUnit) {
-    const int64_t count = std::min(kRestUnit, end - unit);
-    std::copy_n(lists.begin + unit, count, at);
-    for (int64_t keys_end = block; keys_end < lists.rows + block; keys_end += block)
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t first = at[i], last_of_row = lists.begin[unit + i + 1];
-        int64_t last = first;
-        while (last < last_of_row && lists.keys[last] < keys_end) ++last;
-        at[i] = last;
-        if (first < last) use(unit + i, first, last);
+      const int64_t columns = panel::chunk_width(a.width(), chunk), step = chunk * b.stride();
+      const auto from = [&](int64_t c, const T*(&rows)[4]) {
+        for (int r = 0; r < 4; ++r) rows[r] = first_rows[r] + step + c;
+      };
+      const T* rows[4];
+      int64_t c = 0;
+      for (; c + 3 * N < columns; c += 4 * N) {
+        from(c, rows);
+        add_products<4>(x + c, rows, sums);
       }
+      for (; c < columns; c += N) {
+        from(c, rows);
+        add_products<1>(x + c, rows, sums);
+      }
+    }
+    HWY_ALIGN T dots[4];
+    sum_four(d, sums[0], sums[1], sums[2], sums[3], dots);
+    for (int64_t i = 0; i < HWY_MIN(4, last - e); ++i) use(e + i, dots[i]);
   }
 }
 
-/// Columns of a panel's row in bytes, as it lies in memory.
-template <class T>
-int64_t row_bytes(const Panel<T>& x) {
-  return panel::chunk_count(x.width()) * kPanelColumns * static_cast<int64_t>(sizeof(T));
+/// use(row, first, last): the lists [first, last) of the rows [begin, end).
+template <class Use>
+HWY_INLINE void for_each_list(const CsrView& lists, int64_t begin, int64_t end, const Use& use) {
+  for (int64_t row = begin; row < end; ++row) use(row, lists.begin[row], lists.begin[row + 1]);
 }
 
 }  // namespace longspan::kernels::diffusion::HWY_NAMESPACE

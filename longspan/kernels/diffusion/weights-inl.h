@@ -1,4 +1,4 @@
-// The weights of one head: from scores, from the log of their sums, without what dropout takes.
+// The weights of one head: from scores, and from the log of their sums.
 //
 // Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
 #if defined(LONGSPAN_KERNELS_DIFFUSION_WEIGHTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -16,7 +16,6 @@
 
 #include "longspan/kernels/diffusion/head-inl.h"
 #include "longspan/kernels/diffusion/softmax-inl.h"
-#include "longspan/simd/dropout-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace longspan::kernels::diffusion::HWY_NAMESPACE {
@@ -45,7 +44,7 @@ void score_rest(const Head<S>& head, Strip strip, const Panel<T>& queries, const
   const T scale = head.score_scale(), invalid = head.validity().score;
   const auto rows = head.queries(strip);
   head.for_lists(rows.first, rows.last, [&](int64_t begin, int64_t end) HWY_ATTR {
-    for_each_piece(rest, begin, end, row_bytes(keys), [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
+    for_each_list(rest, begin, end, [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
       T* to = weights + layout.rest_weight(row, 0);
       dot_row(rest.keys, first, last, queries, row, keys, [&](int64_t e, T dot) { to[e] = scale * dot; });
       if (head.there == nullptr) return;
@@ -138,62 +137,6 @@ void clear_invalid(const Head<S>& head, int64_t tile, T* dscores) {
     const int32_t* keys = rest.keys + rest.begin[row + lane];
     for (int64_t e = 0; e < count; ++e)
       if (!head.is_there(row + lane) || !head.is_there(keys[e])) dscores[first + e] = 0;
-  });
-}
-
-/// factors[key][lane] of dropout for the block of keys at row `at` of a run.
-template <class S, class T>
-HWY_INLINE void dropout_factors(const Head<S>& head, const HeadDropout& dropout, int64_t tile, int64_t key_row,
-                                T* factors) {
-  const TileLayout& layout = head.layout;
-  const T kept = static_cast<T>(dropout.scale());
-  const int64_t row = layout.row(tile);
-  if (head.params.positions == nullptr && !layout.is_dense(tile) && key_row < layout.column_row())
-    return panel::dropout_block(dropout, row, key_row, kept, factors);
-  for (int64_t lane = 0; lane < kLanes; ++lane)
-    for (int64_t key = 0; key < kLanes; ++key) {
-      const int64_t i = layout.token(row + lane), j = layout.token(key_row + key);
-      factors[key * kLanes + lane] = i >= 0 && j >= 0 &&
-                                             dropout.keeps(dropout.row, dropout.head, dropout.start + head.position(i),
-                                                           dropout.start + head.position(j))
-                                         ? kept
-                                         : T(0);
-    }
-}
-
-/// to = the factors of dropout in hop `hop` times from (kAdd: added to what is there), for the weights of a strip.
-template <bool kAdd, class S, class T>
-void drop(const Head<S>& head, Strip strip, int64_t hop, const T* from, T* to) {
-  const TileLayout& layout = head.layout;
-  const HeadDropout dropout =
-      head.dropout(head.params.attention_dropout, diffusion_attention_seed(head.params.attention_dropout.seed, hop));
-  const T kept = static_cast<T>(dropout.scale());
-  head.for_tiles(strip, [&](int64_t tile, int) HWY_ATTR {
-    const panel::TileTag<T> d;
-    HWY_ALIGN T factors[kBlockSize];
-    for (int64_t number = layout.run_begin(tile); number < layout.run_end(tile); ++number) {
-      const Run& run = layout.run(number);
-      for (int64_t at = 0; at < run.count; at += kLanes) {
-        dropout_factors(head, dropout, tile, run.first + at, factors);
-        const T* x = from + run.offset + at * kLanes;
-        T* y = to + run.offset + at * kLanes;
-        for (int64_t i = 0; i < kBlockSize; i += panel::Blocking<T>::lanes) {
-          const auto product = hn::Mul(hn::Load(d, x + i), hn::Load(d, factors + i));
-          hn::Store(kAdd ? hn::Add(hn::Load(d, y + i), product) : product, d, y + i);
-        }
-      }
-    }
-    const CsrView& rest = layout.pattern().rest;
-    for_each_rest(layout, tile, [&](int64_t lane, int64_t first, int64_t count) {
-      const int64_t i = layout.row(tile) + lane;
-      for (int64_t e = 0; e < count; ++e) {
-        const int64_t j = rest.keys[rest.begin[i] + e];
-        const bool keeps = dropout.keeps(dropout.row, dropout.head, dropout.start + head.position(i),
-                                         dropout.start + head.position(j));
-        const T product = keeps ? kept * from[first + e] : T(0);
-        to[first + e] = kAdd ? to[first + e] + product : product;
-      }
-    });
   });
 }
 

@@ -61,6 +61,9 @@ at::Tensor drop_hop(const at::Tensor& z, const Call& call, const Options& o, int
                        at::arange((z.size(3) + 3) / 4, index));
 }
 
+/// 0, of which t has the gradient 0: for operands that a result does not depend on.
+at::Tensor zero_of(const at::Tensor& t) { return t.slice(-1, 0, 0).sum(); }
+
 AtenOutputs diffuse(Backend chosen, const Call& call, const Options& o, bool want_states) {
   const std::unique_ptr<Attention> attention =
       chosen == Backend::reference ? reference_attention(call, o) : composed_attention(call, o);
@@ -71,6 +74,8 @@ AtenOutputs diffuse(Backend chosen, const Call& call, const Options& o, bool wan
   const int64_t hops = (call.coefficients.size(1) - 1) / 2;
   std::vector<at::Tensor> states;
   at::Tensor z = times(0, v);
+  if (hops == 0) z = z + zero_of(call.q) + zero_of(call.k);
+  if (hops == 0 && call.past.defined()) z = z + zero_of(call.past);
   for (int64_t hop = 0; hop < hops; ++hop) {
     if (want_states) states.push_back(z);
     const at::Tensor all = call.past.defined() ? at::cat({call.past.select(2, hop), z}, 2) : z;
@@ -207,8 +212,8 @@ class Collector {
 AtenOutputs nothing(const Inputs& x, int64_t hops, const at::Tensor& past) {
   const int64_t batch = x.q.size(0), heads = x.q.size(1), rows = x.q.size(2), width = x.v.size(3);
   const auto dtype = sum_dtype(x.q);
-  at::Tensor zero = (x.q.sum() + x.k.sum() + x.v.sum()).to(dtype) * 0 + x.coefficients.sum() * 0;
-  if (past.defined()) zero = zero + past.sum() * 0;
+  at::Tensor zero = (zero_of(x.q) + zero_of(x.k) + zero_of(x.v)).to(dtype) + zero_of(x.coefficients);
+  if (past.defined()) zero = zero + zero_of(past);
   const auto infinity = std::numeric_limits<double>::infinity();
   return {zero.expand({batch, heads, rows, width}),
           at::full({batch, heads, rows}, -infinity, x.q.options().dtype(dtype)),

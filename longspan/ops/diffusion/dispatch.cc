@@ -1,6 +1,7 @@
 #include "longspan/ops/diffusion/dispatch.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/library.h>
 
 #include "longspan/ops/diffusion/check.h"
@@ -24,7 +25,10 @@ Keep wanted(const Inputs& x, const Patterns& patterns, const Options& o) {
                                                        x.v.requires_grad() || x.coefficients.requires_grad());
   if (!recorded || choose_backend(kOp, o.backend, x.q) != Backend::kernel) return {};
   Keep keep{.weights = 0, .states = o.backward == "store_all"};
-  if (o.edge_weights == "stored" && have_values(patterns)) {
+  if (o.edge_weights != "stored" || !have_values(patterns)) return keep;
+  keep.weights = -1;
+  // A mode may take the values from the call; counting reads the patterns once more.
+  if (c10::impl::TorchDispatchModeTLS::any_modes_set()) {
     const auto shape = check<c10::SymInt>(x, patterns, o);
     keep.weights = count_weights(x, patterns, shape.sequences.guard_int(__FILE__, __LINE__));
   }

@@ -6,6 +6,7 @@
 #include "longspan/ops/diffusion/check.h"
 #include "longspan/ops/diffusion/dispatch.h"
 #include "longspan/ops/diffusion/kept.h"
+#include "longspan/ops/diffusion/patterns.h"
 
 namespace longspan::ops::diffuse {
 namespace {
@@ -26,9 +27,11 @@ Outputs forward(const Inputs& x, const Patterns& patterns, const Options& o, con
   Outputs y{empty_out(s, x), at::empty_symint({s.batch, s.heads, s.rows}, sums(x)), none(x), none(x)};
   if (chosen != Backend::kernel) return y;
   if (keep.weights != 0) {
-    TORCH_CHECK_VALUE(keep.weights > 0, kOp, ": kept_weights: expected a number where patterns have no values, got ",
-                      keep.weights);
-    y.weights = at::empty({keep.weights}, sums(x));
+    const bool counted = keep.weights > 0;
+    TORCH_CHECK_VALUE(counted || have_values(patterns), kOp,
+                      ": kept_weights: expected a number where patterns have no values, got ", keep.weights);
+    y.weights = at::empty(
+        {counted ? keep.weights : count_weights(x, patterns, s.sequences.guard_int(__FILE__, __LINE__))}, sums(x));
   }
   if (keep.states) y.states = at::empty_symint(states_shape(s, o), sums(x));
   return y;

@@ -26,8 +26,9 @@ void check_beside_nan(Probe& probe, Verdict& verdict, const at::Tensor& x, const
     const auto leaf = tokens.detach().requires_grad_();
     auto state = module.begin(tokens.size(0));
     const int64_t cut = tokens.size(1) / 2;
-    const auto y = at::cat({module.extend(state, leaf.narrow(1, 0, cut)),
-                            module.extend(state, leaf.narrow(1, cut, tokens.size(1) - cut))}, 1);
+    const auto y = at::cat(
+        {module.extend(state, leaf.narrow(1, 0, cut)), module.extend(state, leaf.narrow(1, cut, tokens.size(1) - cut))},
+        1);
     y.backward(weight);
     module.zero_grad();
     return std::pair(y.detach().narrow(0, 1, others), leaf.grad().narrow(0, 1, others));
@@ -61,9 +62,11 @@ void check_isolation(Probe& probe, Verdict& verdict) {
     verdict.close(which + " alone and in the batch", together.y.narrow(0, b, 1), alone.y, module);
     verdict.close(which + " alone and in the batch, gradient", together.dx.narrow(0, b, 1), alone.dx, module);
     if (probe.cross())
-      verdict.close(which + " alone and in the batch, source gradient", together.dsource.narrow(0, b, 1), alone.dsource, module);
+      verdict.close(which + " alone and in the batch, source gradient", together.dsource.narrow(0, b, 1), alone.dsource,
+                    module);
 
-    const auto cut = run(probe, x.narrow(0, b, 1).narrow(1, 0, length), alone_inputs, weight.narrow(0, b, 1).narrow(1, 0, length));
+    const auto cut =
+        run(probe, x.narrow(0, b, 1).narrow(1, 0, length), alone_inputs, weight.narrow(0, b, 1).narrow(1, 0, length));
     rows.push_back(x[b].narrow(0, 0, length));
     weights.push_back(weight[b].narrow(0, 0, length));
     outputs.push_back(cut.y[0]);
@@ -85,7 +88,8 @@ void check_isolation(Probe& probe, Verdict& verdict) {
   const auto packed = run(probe, at::cat(rows).unsqueeze(0), pack, at::cat(weights).unsqueeze(0));
   verdict.close("alone and in a pack", packed.y[0], at::cat(outputs), module);
   verdict.close("alone and in a pack, gradient", packed.dx[0], at::cat(gradients), module);
-  if (probe.cross()) verdict.close("alone and in a pack, source gradient", packed.dsource[0], at::cat(source_gradients), module);
+  if (probe.cross())
+    verdict.close("alone and in a pack, source gradient", packed.dsource[0], at::cat(source_gradients), module);
 
   if (batch > 1) check_beside_nan(probe, verdict, x, inputs, weight);
 
@@ -98,7 +102,8 @@ void check_isolation(Probe& probe, Verdict& verdict) {
     verdict.same_bits("the operator on one sequence alone",
                       module.attend(q.narrow(0, b, 1), k.narrow(0, b, 1), v.narrow(0, b, 1)), all.narrow(0, b, 1));
   if (probe.causal())
-    verdict.same_bits("the operator on a shorter input", module.attend(q.narrow(2, 0, n / 2), k.narrow(2, 0, n / 2), v.narrow(2, 0, n / 2)),
+    verdict.same_bits("the operator on a shorter input",
+                      module.attend(q.narrow(2, 0, n / 2), k.narrow(2, 0, n / 2), v.narrow(2, 0, n / 2)),
                       all.narrow(2, 0, n / 2));
 }
 

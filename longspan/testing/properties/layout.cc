@@ -30,7 +30,8 @@ void check_layout(Probe& probe, Verdict& verdict) {
   verdict.close("every other row", run(probe, every_other(x), strided, every_other(weight)), expected, module);
   // The gradient of a sum arrives as one number with strides of 0.
   const auto one = at::ones({1, 1, 1}, x.options());
-  verdict.close("expanded gradient", run(probe, x, inputs, one.expand_as(x)), run(probe, x, inputs, at::ones_like(x)), module);
+  verdict.close("expanded gradient", run(probe, x, inputs, one.expand_as(x)), run(probe, x, inputs, at::ones_like(x)),
+                module);
 
   if (probe.cross()) return;
   const int64_t b = x.size(0), n = x.size(1), h = module.sizes().heads, d = module.sizes().head_width();
@@ -40,7 +41,8 @@ void check_layout(Probe& probe, Verdict& verdict) {
   };
   const auto q = grown(0), k = grown(1), v = grown(2);
   at::NoGradGuard no_grad;
-  verdict.close("the operator on views", module.attend(q, k, v), module.attend(q.contiguous(), k.contiguous(), v.contiguous()), module);
+  verdict.close("the operator on views", module.attend(q, k, v),
+                module.attend(q.contiguous(), k.contiguous(), v.contiguous()), module);
 }
 
 }  // namespace longspan::testing

@@ -27,14 +27,14 @@ void check_causal_self(Probe& probe, Verdict& verdict) {
     verdict.same_bits("another future" + at + ", gradient", second.dx.narrow(1, 0, t), first.dx.narrow(1, 0, t));
     verdict.zero("gradient of the future" + at, first.dx.narrow(1, t, n - t));
 
-    // A future that is not a number. Library kernels multiply masked probabilities of 0 by whatever value stands there, so
-    // they are only held to finite ones.
+    // A future that is not a number. Library kernels multiply masked probabilities of 0 by whatever value stands there,
+    // so they are only held to finite ones.
     const bool own = module.properties().bitwise;
     other.narrow(1, t, n - t).fill_(own ? std::numeric_limits<double>::quiet_NaN() : 1e3);
     {
       at::NoGradGuard no_grad;
-      verdict.same_bits(std::string(own ? "a future of NaN" : "a future of 1000") + at, module.forward(other).narrow(1, 0, t),
-                        whole.y.narrow(1, 0, t));
+      verdict.same_bits(std::string(own ? "a future of NaN" : "a future of 1000") + at,
+                        module.forward(other).narrow(1, 0, t), whole.y.narrow(1, 0, t));
     }
 
     // The short input alone.

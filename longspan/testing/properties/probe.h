@@ -44,8 +44,9 @@ struct Outcome {
 Outcome run(Probe& probe, const at::Tensor& x, nn::AttentionInputs inputs, const at::Tensor& weight);
 
 /// Bound for the difference of two evaluations in another order. Two projections sum E products each, scores sum D, the
-/// rest is a fixed number of roundings of values that magnitude `scale` bounds; errors of scores pass through a softmax, whose output moves by at
-/// most twice the score's error. The kernel sums over up to `length` keys are of positive weights that sum to 1.
+/// rest is a fixed number of roundings of values that magnitude `scale` bounds; errors of scores pass through a
+/// softmax, whose output moves by at most twice the score's error. The kernel sums over up to `length` keys are of
+/// positive weights that sum to 1.
 double equality_bound(const nn::Attention& attention, at::ScalarType dtype, int64_t length, double scale);
 
 /// Collects failures of one property.
@@ -56,8 +57,8 @@ class Verdict {
   /// Equal bit for bit (NaN equals NaN).
   void same_bits(const std::string& what, const at::Tensor& actual, const at::Tensor& expected);
   /// Within equality_bound at the magnitude of `expected` (at least `floor`).
-  void close(const std::string& what, const at::Tensor& actual, const at::Tensor& expected, const nn::Attention& attention,
-             double floor = 1.0);
+  void close(const std::string& what, const at::Tensor& actual, const at::Tensor& expected,
+             const nn::Attention& attention, double floor = 1.0);
   void zero(const std::string& what, const at::Tensor& actual);
   void fail(const std::string& what);
   void not_applicable() { result_.applicable = false; }

@@ -14,7 +14,8 @@ std::vector<std::pair<std::string, Cuts>> cuttings(int64_t n) {
   // One token at a time for all of a long stream would only take time: the calls' borders are what matters.
   const int64_t steps = std::min<int64_t>(n / 2, 20);
   std::vector<std::pair<std::string, Cuts>> out = {{"one call", {n}}, {"empty calls", {0, n / 3, 0, n - n / 3, 0}}};
-  Cuts parallel_first = token_by_token(steps), steps_first = token_by_token(steps), thirds = {n / 3, n / 2 - n / 3, n - n / 2};
+  Cuts parallel_first = token_by_token(steps), steps_first = token_by_token(steps),
+       thirds = {n / 3, n / 2 - n / 3, n - n / 2};
   parallel_first.insert(parallel_first.begin(), n - steps);
   steps_first.push_back(n - steps);
   out.emplace_back("parallel, then token by token", parallel_first);

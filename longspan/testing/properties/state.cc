@@ -27,7 +27,8 @@ void check_state(Probe& probe, Verdict& verdict) {
   for (int64_t b = 0; b < batch; ++b) order.push_back(batch - 1 - b);
   const auto index = at::tensor(order, at::kLong);
   auto reordered = copy.select(index);
-  verdict.close("rows reordered", module.extend(reordered, rest.index_select(0, index)), expected.index_select(0, index), module);
+  verdict.close("rows reordered", module.extend(reordered, rest.index_select(0, index)),
+                expected.index_select(0, index), module);
 
   // Streams that joined late: states of different age side by side.
   if (probe.causal() && batch > 1) {

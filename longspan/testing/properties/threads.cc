@@ -52,7 +52,9 @@ void check_threads(Probe& probe, Verdict& verdict) {
     y.backward(g);
     module.zero_grad();
     // An operator may leave an operand unused (a memory without its local branch reads no keys).
-    const auto gradient = [](const at::Tensor& leaf) { return leaf.grad().defined() ? leaf.grad() : at::zeros_like(leaf); };
+    const auto gradient = [](const at::Tensor& leaf) {
+      return leaf.grad().defined() ? leaf.grad() : at::zeros_like(leaf);
+    };
     return std::vector<at::Tensor>{y.detach(), gradient(lq), gradient(lk), gradient(lv)};
   };
   const auto serial = attend(1), parallel = attend(2);

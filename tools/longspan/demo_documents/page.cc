@@ -39,9 +39,10 @@ void add_training(report::HtmlPage& page, const DocumentPlan& plan, const Docume
 void add_costs(report::HtmlPage& page, const DocumentPlan& plan, const DocumentResults& results) {
   if (results.costs.empty()) return;
   page.heading("What a step costs");
-  page.table(step_table(plan, results),
-             "Forward and backward pass and optimizer step of the whole encoder on one sequence; in brackets how many "
-             "times as fast as softmax.");
+  page.table(
+      step_table(plan, results),
+      "Forward and backward pass and optimizer step of the whole encoder on one sequence, in float32; in brackets how "
+      "many times as fast as softmax.");
   bool memory = false;
   for (const DocumentCost& cost : results.costs) memory = memory || cost.bytes.has_value();
   std::vector<report::Panel> panels = {{step_chart(plan, results, false), "Lower is better."}};

@@ -36,9 +36,13 @@ struct DocumentPlan {
   std::vector<DocumentTask> tasks;
   std::vector<DocumentContender> contenders;
   std::vector<int64_t> seeds = {0};
-  int64_t vocabulary = 8000;  ///< pieces of the tokenizer, trained on the training splits
-  int64_t layers = 2, width = 64, heads = 4;
+  int64_t layers = 2, width = 64, heads = 2, feed_forward = 256;
+  int64_t positions = 4096;      ///< learned ones of every encoder: tokens of the longest sequence
   std::vector<int64_t> lengths;  ///< tokens at which a step is measured
 };
+
+/// The tasks of the folder `data`. `steps` and `longest` restrict it (0: as planned): no more steps for a task, no step
+/// measured at more tokens.
+DocumentPlan make_document_plan(const std::string& data, bool full, int64_t steps, int64_t longest);
 
 }  // namespace longspan::tool

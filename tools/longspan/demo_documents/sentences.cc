@@ -31,11 +31,13 @@ std::string task_sentence(const DocumentPlan& plan, const DocumentResults& resul
   text += learned.empty() ? "no attention is above that beyond what so few documents may show by chance ("
                           : report::join(learned, ", ") + (rest.empty() ? "" : "; not above it: ");
   text += report::join(rest, ", ") + (learned.empty() ? ")." : ".");
-  for (const DocumentYardstick& yardstick : results.yardsticks) {
-    if (yardstick.task != task.name) continue;
-    text += str_cat(" ", yardstick.name, ": ", percent(yardstick.test),
-                    above(yardstick.test, data->chance) ? "." : ", no more than the most common answer.");
-  }
+  std::vector<std::string> yardsticks;
+  for (const DocumentYardstick& yardstick : results.yardsticks)
+    if (yardstick.task == task.name)
+      yardsticks.push_back(
+          str_cat(yardstick.name, " ", percent(yardstick.test),
+                  above(yardstick.test, data->chance) ? "" : " (no more than the most common answer)"));
+  if (!yardsticks.empty()) text += " For comparison: " + report::join(yardsticks, ", ") + ".";
   return text;
 }
 

@@ -50,6 +50,16 @@ std::string share_line(const PatternLook& look) {
                  report::grouped(n), " x ", report::grouped(n));
 }
 
+/// The fields that the pattern depends on; null for the others.
+FieldValues values_in_use(const patterns::PatternOptions& options) {
+  FieldValues values = patterns::pattern_values(options);
+  using patterns::GlobalChoice;
+  const bool drawn = options.causal && patterns::uses(options, patterns::Generator::global) &&
+                     options.global_choice != GlobalChoice::list && options.global_choice != GlobalChoice::first;
+  if (options.fit == patterns::Fit::exact && !drawn) values["max_len"] = FieldValue();
+  return values;
+}
+
 }  // namespace
 
 Json to_json(const PatternLook& look) {
@@ -75,7 +85,7 @@ Json to_json(const PatternLook& look) {
   json["duplicates"] = look.duplicates;
   json["bytes"] = look.pattern.bytes();
   json["identity"] = hexadecimal(look.pattern.identity());
-  json["options"] = longspan::to_json(patterns::pattern_values(look.options));
+  json["options"] = longspan::to_json(values_in_use(look.options));
   return json;
 }
 
@@ -101,7 +111,7 @@ std::string to_text(const PatternLook& look) {
 
   report::Table fields;
   fields.columns = {{"field"}, {"value"}, {"meaning"}};
-  const FieldValues values = patterns::pattern_values(look.options);
+  const FieldValues values = values_in_use(look.options);
   for (const FieldInfo& field : patterns::pattern_fields().infos())
     if (const FieldValue& value = values.at(field.name); !std::holds_alternative<std::monostate>(value))
       fields.rows.push_back({field.name, longspan::to_string(value), field.help});

@@ -1,4 +1,4 @@
-// Progress of work that is usually over before anybody wonders.
+// Progress, in bytes, of work that is usually over before anybody wonders.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class LateProgress {
   LateProgress(std::string what, int64_t total, bool quiet)
       : what_(std::move(what)), total_(total), quiet_(quiet), started_(now()) {}
 
-  void update(int64_t done, const std::string& detail) {
-    if (!line_ && now() - started_ > kDelay) line_.emplace(what_, total_, quiet_);
+  void update(int64_t done, const std::string& detail = "") {
+    if (!line_ && now() - started_ > kDelay) line_.emplace(what_, total_, quiet_, ProgressLine::Unit::bytes);
     if (line_) line_->update(done, detail);
   }
   /// Ends the line; update() goes on with another.

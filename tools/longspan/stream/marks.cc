@@ -1,10 +1,12 @@
 #include "marks.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "longspan/base/check.h"
 #include "longspan/report/format.h"
+#include "longspan/text/utf8.h"
 #include "visible.h"
 
 namespace longspan::tool {
@@ -12,6 +14,12 @@ namespace longspan::tool {
 namespace {
 
 bool more_surprising(const Mark& a, const Mark& b) { return a.bits != b.bits ? a.bits > b.bits : a.offset < b.offset; }
+
+std::vector<int> numbers_of(std::string_view bytes) {
+  std::vector<int> numbers;
+  for (const char byte : bytes) numbers.push_back(static_cast<unsigned char>(byte));
+  return numbers;
+}
 
 }  // namespace
 
@@ -24,8 +32,11 @@ std::string to_line(const Mark& mark, bool colour) {
 }
 
 Json to_json(const Mark& mark) {
-  return {{"event", "mark"},   {"offset", mark.offset},      {"line", mark.line},
-          {"bits", mark.bits}, {"text", visible(mark.text)}, {"context", visible(from_whole_character(mark.context))}};
+  Json json = {{"event", "mark"},   {"offset", mark.offset}, {"line", mark.line},
+               {"bits", mark.bits}, {"text", mark.text},     {"context", from_whole_character(mark.context)}};
+  if (invalid_utf8(mark.text) != std::string::npos) json["bytes"] = numbers_of(mark.text);
+  if (invalid_utf8(mark.context) != std::string::npos) json["context_bytes"] = numbers_of(mark.context);
+  return json;
 }
 
 bool TopMarks::wants(double bits) const { return heap_.size() < most_ || (most_ > 0 && bits > heap_.front().bits); }

@@ -20,7 +20,8 @@ struct Mark {
 
 /// "offset 1042  line 17   9.81 bits  ...was ca[l]", the token in colour instead of brackets with `colour`.
 std::string to_line(const Mark& mark, bool colour);
-/// event, offset, line, bits, text, context; what is no UTF-8 in the texts as \xNN.
+/// event, offset, line, bits, text, context: the texts as they are. Where one is not UTF-8, which JSON cannot hold, its
+/// bytes stand beside it as numbers (bytes, context_bytes).
 Json to_json(const Mark& mark);
 
 /// The `most` marks with the most bits, the earlier of equals.

@@ -41,8 +41,7 @@ class TaskRun {
  public:
   TaskRun(const Options& options, const CommonOptions& common)
       : options_(options), common_(common), kind_(models::head_kind(options.kind)) {
-    LONGSPAN_CHECK(!options_.resume || train::is_resumable(options_.out),
-                   "--resume: there is no run to go on with in '", options_.out, "' (no checkpoint)");
+    if (options_.resume) check_resumable(options_.out);
     lock_.emplace(options_.out);
     LONGSPAN_CHECK(options_.resume || !is_taken(options_.out), "--out: '", options_.out,
                    "' exists; give another folder, or --resume to go on with it");
@@ -149,14 +148,17 @@ class TaskRun {
     page.facts = {{"Task", options_.kind},
                   {"Model", str_cat(config.attention, ", ", config.layers, " layers of width ", config.width, ", ",
                                     config.heads, " heads")},
-                  {"Parameters", report::grouped(trainer.model().parameter_count())},
-                  {"Data", str_cat(report::grouped(train_.size()), " sequences of ", report::grouped(train_.tokens()),
-                                   " tokens to train on")}};
+                  {"Parameters", report::grouped(trainer.model().parameter_count())}};
+    page.sessions = {{page.step, shell_line(common_.command),
+                      str_cat(report::join(options_.train, ", "), ": ", report::grouped(train_.size()),
+                              " sequences of ", report::grouped(train_.tokens()), " tokens to train on")}};
     page.machine = facts(this_environment(at::get_num_threads(), TORCH_VERSION));
     page.options = {{"encoder", models::to_json(config)},
                     {"head", models::to_json(trainer.model().head_config())},
                     {"task", tasks::to_json(trainer.options())}};
-    page.commands = {{"This run", shell_line(common_.command)}};
+    std::vector<std::string> on = common_.command;
+    if (!options_.resume) on.push_back("--resume");
+    page.resume = shell_line(on);
     if (!options_.valid.empty())
       page.commands.emplace_back("To measure it",
                                  shell_line({"longspan", "task", "eval", options_.out, options_.valid.front()}));

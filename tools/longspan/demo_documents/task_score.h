@@ -1,0 +1,21 @@
+// The models of the document demo, and the one number that says how good one is.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "longspan/models/encoder_config.h"
+#include "longspan/text/tokenizer.h"
+#include "plan.h"
+
+namespace longspan::tool {
+
+/// The encoder of a contender.
+models::EncoderConfig encoder_of(const DocumentPlan& plan, const DocumentContender& contender,
+                                 const Tokenizer& tokenizer);
+
+/// Accuracy, or F1 of a question.
+double score_in(const DocumentTask& task, const std::vector<std::pair<std::string, double>>& metrics);
+
+}  // namespace longspan::tool
