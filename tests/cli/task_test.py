@@ -44,7 +44,7 @@ class TaskTest(harness.ProgramTest):
     def test_classification(self):
         self.write("train.jsonl", lines(labelled(300, 1)))
         self.write("valid.jsonl", lines(labelled(100, 2)))
-        rows = self.train("classification", "--valid", "valid.jsonl", "--steps", "100")
+        rows = self.train("classification", "--valid", "valid.jsonl", "--steps", "100", "--dtype", "float32")
         self.assertEqual([r["step"] for r in rows if r["event"] == "step"], list(range(1, 101)))
         valid = rows[-1]
         self.assertGreater(valid["accuracy"], 0.8)
