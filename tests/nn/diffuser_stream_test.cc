@@ -22,7 +22,9 @@ TEST(DiffuserStreams, AWindowKeepsAConstantState) {
     const double rows = (static_cast<double>(state.bytes()) / 2 - 8) / 8,
                  expected = (module->cost(t + 1, t + 1).state_bytes - 8) / 4;
     EXPECT_EQ(rows, expected) << "after " << t + 1;
-    if (t >= 20) EXPECT_LE(state.at("keys").size(2), 6 + 2);
+    if (t >= 20) {
+      EXPECT_LE(state.at("keys").size(2), 6 + 2);
+    }
   }
   EXPECT_TRUE(close(at::cat(parts, 1), module->forward(x), layer_bound(*module, x, 90)));
   const State one = module->begin(1);
