@@ -47,7 +47,7 @@ struct HeadConfig {
   GlobalTokens global_tokens = GlobalTokens::attention;
   int64_t answer_tokens = 64;       ///< question: length of the longest answer
   bool may_be_empty = false;        ///< question: a context need not have the answer, and then the answer is ""
-  std::vector<std::string> labels;  ///< classification (at least 2), multi_label (at least 1): their names
+  std::vector<std::string> labels = {};  ///< classification (at least 2), multi_label (at least 1): their names
 };
 
 /// Every field but `labels`.

@@ -4,6 +4,7 @@
 
 #include "longspan/models/encoder_model.h"
 #include "longspan/nn/packing.h"
+#include "tests/io/scratch_folder.h"
 #include "tests/models/small_encoders.h"
 #include "tests/models/small_models.h"
 
@@ -84,15 +85,17 @@ TEST_P(Encoders, RecomputationHasTheSameBits) {
   for (std::size_t i = 0; i < gradients[0].size(); ++i) EXPECT_TRUE(gradients[0][i].equal(gradients[1][i])) << i;
 }
 
+std::string name_of(const ::testing::TestParamInfo<Encoders::ParamType>& info) {
+  const auto& [attention, norm, positions] = info.param;
+  return attention + (norm == NormPlace::pre ? "_pre" : "_post") +
+         (positions == Positions::learned ? "_learned" : "_rotary");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Encoders,
-                         ::testing::Combine(::testing::Values("softmax", "local", "lavo"),
+                         ::testing::Combine(::testing::Values("softmax", "local", "lavo", "diffuser"),
                                             ::testing::Values(NormPlace::pre, NormPlace::post),
                                             ::testing::Values(Positions::learned, Positions::rotary)),
-                         [](const auto& info) {
-                           const auto& [attention, norm, positions] = info.param;
-                           return attention + (norm == NormPlace::pre ? "_pre" : "_post") +
-                                  (positions == Positions::learned ? "_learned" : "_rotary");
-                         });
+                         name_of);
 
 TEST(Encoder, HasRobertasShape) {
   EncoderConfig config = small_encoder_config();

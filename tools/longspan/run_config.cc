@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "longspan/base/check.h"
-#include "longspan/nn/registry.h"
 #include "settings.h"
 
 namespace longspan::tool {
@@ -23,8 +22,9 @@ void refuse_quoted(const std::string& origin, const std::string& group, const Js
   }
 }
 
-/// A file of the user's; `attention`: the one where the file names none.
-Json checked_file(const std::string& path, const std::string& attention) {
+/// The user's file; `attention`: the one where the file names none.
+Json checked_file(const RunConfigSources& sources, const std::string& attention) {
+  const std::string& path = sources.file;
   Json json = load_json(path);
   if (!json.is_object()) return json;
   if (const auto train = json.find("train"); train != json.end())
@@ -34,9 +34,8 @@ Json checked_file(const std::string& path, const std::string& attention) {
   refuse_quoted(path, "model", *model, models::model_fields().infos());
   const auto own = model->find("attention"), options = model->find("attention_options");
   const std::string name = own != model->end() && own->is_string() ? own->get<std::string>() : attention;
-  if (options == model->end()) return json;
-  for (const nn::AttentionEntry& entry : nn::attentions())
-    if (entry.name == name) refuse_quoted(path, "model.attention_options", *options, entry.fields);
+  if (options != model->end() && sources.attention_fields)
+    refuse_quoted(path, "model.attention_options", *options, sources.attention_fields(name));
   return json;
 }
 
@@ -68,7 +67,7 @@ RunConfig read_run_config(const RunConfigSources& sources) {
   RunConfig config;
   if (sources.vocabulary > 0) config.model.vocabulary = sources.vocabulary;
   if (!sources.base.is_null()) merge(config, sources.base, "base");
-  if (!sources.file.empty()) merge(config, checked_file(sources.file, config.model.attention), sources.file);
+  if (!sources.file.empty()) merge(config, checked_file(sources, config.model.attention), sources.file);
   if (!sources.attention.empty()) merge(config, Json{{"model", {{"attention", sources.attention}}}}, "--attention");
   Json settings = Json::object();
   for (const std::string& setting : sources.settings) apply_setting(settings, setting);

@@ -1,6 +1,7 @@
 // The configuration of a training run: {"model": {...}, "train": {...}}, complete in a model folder's config.json.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct RunConfigSources {
   std::string attention;                 ///< --attention, or ""
   std::vector<std::string> settings;     ///< --set path.to.field=value
   FieldValues model_flags, train_flags;  ///< --width 64, --steps 300, ...
+  /// The fields of an attention by its name, none for an unknown one; where not given, those in `file` are not looked
+  /// at for numbers in quotes.
+  std::function<std::vector<FieldInfo>(const std::string& attention)> attention_fields = {};
 };
 
 /// Throws InputError for an unknown field, with the nearest known name, and for values out of range.

@@ -21,6 +21,7 @@
 #include "longspan/data/tokenizer_file.h"
 #include "longspan/io/folder_lock.h"
 #include "longspan/models/model_files.h"
+#include "longspan/nn/registry.h"
 #include "longspan/report/format.h"
 #include "longspan/train/checkpoint.h"
 #include "longspan/train/checkpoint_store.h"
@@ -76,6 +77,11 @@ train::TrainData data_of(const Dataset& dataset) {
 RunConfig configuration(const Options& options, const CommonOptions& common, const Dataset& dataset) {
   RunConfigSources sources = options.config;
   sources.vocabulary = dataset.vocabulary();
+  sources.attention_fields = [](const std::string& name) {
+    for (const nn::AttentionEntry& entry : nn::attentions())
+      if (entry.name == name) return entry.fields;
+    return std::vector<FieldInfo>();
+  };
   if (options.resume) sources.base = train::saved_configuration(options.out);
   if (!options.init_from.empty()) {
     const Json config = load_json(options.init_from + "/config.json");

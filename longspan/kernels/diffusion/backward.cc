@@ -96,7 +96,9 @@ void run_backward(const DiffusionBackward<S>& params, const Parallel& parallel) 
   simd::ensure_target();
   check_diffusion(params);
   check_weights(params.weights);
-  LONGSPAN_CHECK(params.states != nullptr || params.hops == 0 ||
+  int64_t states = 0;  // empty ones may have no address
+  for (int64_t s = 0; s < params.sequences; ++s) states += params.heads * params.hops * params.rows.size(s);
+  LONGSPAN_CHECK(params.states != nullptr || states == 0 ||
                      (params.backward != DiffusionBackwardStates::store_all && params.first_row == 0),
                  "diffusion: states must be given for store_all and with a past");
   std::vector<double> parts(static_cast<std::size_t>(params.sequences * params.heads * (2 * params.hops + 1)), 0.0);

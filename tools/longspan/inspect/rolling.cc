@@ -4,6 +4,7 @@
 #include <torch/utils.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "longspan/base/check.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/nn/registry.h"
+#include "longspan/patterns/options.h"
 #include "longspan/report/chart_file.h"
 #include "longspan/report/format.h"
 #include "rolling_view.h"
@@ -40,6 +42,21 @@ std::vector<int64_t> shifts_of(const Options& options) {
   return out;
 }
 
+/// The settings for one of several patterns: without those that it has no use for and another one has.
+FieldValues settings_for(const std::string& name, const std::vector<std::string>& names, FieldValues values) {
+  const auto unused = [](const std::string& pattern, const std::string& field) {
+    const FieldValues fields = patterns::pattern_values(patterns::pattern_options(pattern));
+    const auto found = fields.find(field);
+    return found != fields.end() && std::holds_alternative<std::monostate>(found->second);
+  };
+  std::erase_if(values, [&](const auto& value) {
+    return unused(name, value.first) &&
+           !std::all_of(names.begin(), names.end(), [&](const auto& other) { return unused(other, value.first); });
+  });
+  values["pattern"] = name;
+  return values;
+}
+
 void inspect_rolling(const Options& options, const CommonOptions& common) {
   if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   LONGSPAN_CHECK(options.patterns.empty() || options.attention == "diffuser",
@@ -55,7 +72,7 @@ void inspect_rolling(const Options& options, const CommonOptions& common) {
   std::vector<nn::AttentionPtr> attentions;  // every mistake comes before the work
   for (const std::string& name : names) {
     FieldValues values = parse_settings(options.set);
-    if (!name.empty()) values["pattern"] = name;
+    if (!name.empty()) values = settings_for(name, names, std::move(values));
     torch::manual_seed(look.seed);  // one set of weights for all
     nn::AttentionPtr attention = nn::make_attention(options.attention, nn::Pattern::noncausal_self, sizes, values);
     attention->to(torch::kDouble);
