@@ -144,7 +144,8 @@ class Writing {
                    "prepare: ", parts > 1 ? "nothing to hold out" : "too little to train on",
                    ": the training text has ", all.tokens, tokenizer_.is_bytewise() ? " bytes" : " tokens",
                    ", at least ", parts * kLeastSplitTokens, " are needed",
-                   parts > 1 ? "; --valid-fraction 0 holds nothing out" : "");
+                   options_.valid_fraction > 0 && options_.test_fraction == 0 ? "; --valid-fraction 0 holds nothing out"
+                                                                              : "");
     int64_t left = parts;
     for (const auto& [name, fraction] :
          {std::pair("test", options_.test_fraction), std::pair("valid", options_.valid_fraction)}) {

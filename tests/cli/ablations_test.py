@@ -8,9 +8,10 @@ import time
 
 import harness
 
-TINY = ["--steps", "2", "--blocks", "2", "--set", "model.layers=1", "--set", "model.width=16", "--set", "model.heads=2", "--set",
-        "model.feed_forward=16", "--set", "model.attention_options.r=4", "--set", "model.attention_options.w=4", "--set",
-        "train.length=64", "--set", "train.batch=2", "--set", "train.warmup=1", "--threads", "1"]
+SMALL = ["--blocks", "2", "--set", "model.layers=1", "--set", "model.width=16", "--set", "model.heads=2", "--set",
+         "model.feed_forward=16", "--set", "model.attention_options.r=4", "--set", "model.attention_options.w=4", "--set",
+         "train.length=64", "--set", "train.batch=2", "--set", "train.warmup=1", "--threads", "1"]
+TINY = ["--steps", "2", *SMALL]
 
 
 class AblationsTest(harness.ProgramTest):
@@ -65,8 +66,8 @@ class AblationsTest(harness.ProgramTest):
     def test_finished_results_are_replaced_on_request_alone(self):
         with open(self.path("mine.txt"), "wb") as file:
             file.write(harness.text(30000, 7))
-        self.succeed("ablations", "--out", "out", "--quiet", *TINY, "--steps", "1")
-        again = ["ablations", "--out", "out", "--text", "mine.txt", "--quiet", *TINY, "--steps", "1"]
+        self.succeed("ablations", "--out", "out", "--quiet", *SMALL, "--steps", "1")
+        again = ["ablations", "--out", "out", "--text", "mine.txt", "--quiet", *SMALL, "--steps", "1"]
         self.refuse(*again, containing=["--out: 'out' holds the results of an earlier longspan ablations", "--overwrite"])
         self.refuse("demo", "--out", "out", "--text", "mine.txt", "--quiet",
                     containing=["--out: 'out' holds something else than results of longspan demo"])
@@ -75,7 +76,7 @@ class AblationsTest(harness.ProgramTest):
             self.assertTrue(mine.read().startswith(train.read()), "made of the second text")
 
     def test_an_interrupted_run_leaves_nothing(self):
-        process = subprocess.Popen([harness.PROGRAM, "ablations", "--out", "out", *TINY, "--steps", "100000"], cwd=self.folder,
+        process = subprocess.Popen([harness.PROGRAM, "ablations", "--out", "out", *SMALL, "--steps", "100000"], cwd=self.folder,
                                    stderr=subprocess.PIPE)
         process.stderr.read(1)  # progress of the text or of a model
         while not os.path.exists(self.path("out/data")):

@@ -110,8 +110,8 @@ TEST_F(DatasetTest, InputsThatAreRefused) {
   EXPECT_EQ(refusal(options({good, good})), good + ": stands twice among the files");
   EXPECT_EQ(refusal(options({"/dev/null"})), "/dev/null: is not a regular file");
   EXPECT_EQ(refusal(options({small})),
-            "prepare: nothing to hold out for validation: the training text has 2049 bytes, at "
-            "least 2050 are needed; --valid-fraction 0 holds nothing out");
+            "prepare: nothing to hold out: the training text has 2049 bytes, at least 2050 are needed; --valid-fraction 0 "
+            "holds nothing out");
   EXPECT_EQ(refusal(options({good}, {path("link")})), path("link") + ": is held out and trained on at once");
   auto wrong = options({good});
   for (const double fraction : {-1.0, 0.6, std::nan("")}) {

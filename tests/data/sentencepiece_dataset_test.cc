@@ -175,11 +175,12 @@ TEST_F(SentencePieceDatasetTest, TextThatIsNotUtf8IsRefusedWithItsPlace) {
 TEST_F(SentencePieceDatasetTest, TextThatGivesNoToken) {
   const auto wanted = with_model(unigram_model(), {put("a", "\n\n   \n")});
   EXPECT_EQ(refusal(wanted),
-            "prepare: nothing to hold out for validation: the training text has 0 tokens, at least 2050 are needed");
+            "prepare: nothing to hold out: the training text has 0 tokens, at least 2050 are needed; --valid-fraction 0 "
+            "holds nothing out");
   auto without = wanted;
   without.valid_fraction = 0;
   EXPECT_EQ(refusal(without),
-            "prepare: nothing to hold out for validation: the training text has 0 tokens, at least 1025 are needed");
+            "prepare: too little to train on: the training text has 0 tokens, at least 1025 are needed");
   const auto held_out = with_model(unigram_model(), {put("b", prose(600, 1))}, {path("a")});
   EXPECT_EQ(refusal(held_out), "prepare: the text of the split test gives no token");
 }

@@ -89,7 +89,7 @@ TEST_F(StreamingTest, FoldersThatAreRefused) {
   inside.output = path("in/set");
   write_dataset(inside, progress_);
   inside.overwrite = true;
-  EXPECT_EQ(refusal(inside), path("in/set/dataset.json") + ": lies inside the output folder " + path("in/set"));
+  EXPECT_EQ(refusal(inside), path("in/set") + ": is a dataset, which is not text; name the files it was made of");
 }
 
 TEST_F(StreamingTest, ArchivesGiveWhatTheirContentGives) {
@@ -220,7 +220,7 @@ TEST_F(StreamingTest, OptionsThatAreRefused) {
   EXPECT_EQ(refusal(wanted), "prepare: the split test is either held out or a fraction, not both");
   wanted.held_out.clear();
   EXPECT_EQ(refusal(wanted),
-            "prepare: nothing to hold out for validation: the training text has 3074 bytes, at least 3075 are needed");
+            "prepare: nothing to hold out: the training text has 3074 bytes, at least 3075 are needed");
   wanted.valid_fraction = 0.45;
   EXPECT_EQ(refusal(wanted), "prepare: valid_fraction and test_fraction must be at most 0.5 together, got 0.55");
   wanted = options({"-"}, {"-"});
