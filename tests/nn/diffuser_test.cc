@@ -98,6 +98,19 @@ TEST(Diffuser, IsThePolynomialOfItsWeights) {
     }
 }
 
+TEST(Diffuser, TrainsOnAPatternThatAnEvaluationMade) {
+  for (const Pattern pattern : {Pattern::noncausal_self, Pattern::causal_self}) {
+    const auto module = make("diffuser", pattern, {{"pattern_seed", number(41)}});
+    const at::Tensor x = normal({1, 30, 16}, 1);
+    {
+      const c10::InferenceMode inference;
+      module->forward(x);
+    }
+    module->forward(x).sum().backward();
+    EXPECT_TRUE(module->parameters().front().grad().defined());
+  }
+}
+
 TEST(Diffuser, OnAllPairsInOneHopIsSoftmax) {
   for (const Pattern pattern : {Pattern::noncausal_self, Pattern::causal_self}) {
     const auto ours = make("diffuser", pattern, {{"pattern", "full"}, {"diffusion", "single"}});

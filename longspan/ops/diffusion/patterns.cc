@@ -1,6 +1,7 @@
 #include "longspan/ops/diffusion/patterns.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/library.h>
 
 #include <cstring>
@@ -114,6 +115,8 @@ at::Tensor make_pattern(std::string_view name, int64_t n, int64_t seed, const c1
 
 at::Tensor pattern_tensor(const patterns::Pattern& pattern) {
   const std::vector<int32_t> words = patterns::pack(pattern, torch_parallel());
+  // Patterns are kept: one that an evaluation made first must do for a training step.
+  const c10::InferenceMode normal(false);
   const at::Tensor out = at::empty({static_cast<int64_t>(words.size())}, at::kInt);
   std::memcpy(out.mutable_data_ptr<int32_t>(), words.data(), words.size() * sizeof(int32_t));
   return out;
