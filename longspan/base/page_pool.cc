@@ -195,8 +195,9 @@ bool PagePool::grow(std::size_t size) {
       there += range.size;
     }
     const std::size_t bytes = round_up(size - there, kHugePage);
-    if (const Address begin = map_at(low - bytes, bytes, MAP_FIXED_NOREPLACE)) {
-      if (begin == low - bytes) return add(begin, bytes);
+    const Address below = bytes < reinterpret_cast<std::uintptr_t>(low) ? low - bytes : nullptr;
+    if (const Address begin = below ? map_at(below, bytes, MAP_FIXED_NOREPLACE) : nullptr) {
+      if (begin == below) return add(begin, bytes);
       ::munmap(begin, bytes);  // a system that does not know the flag
     }
   }
