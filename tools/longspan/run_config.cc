@@ -41,7 +41,9 @@ Json checked_file(const RunConfigSources& sources, const std::string& attention)
 
 void merge(RunConfig& config, const Json& json, const std::string& origin) {
   LONGSPAN_CHECK(json.is_object(), origin, ": expected an object with \"model\" and \"train\"");
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& item : json.items()) {
+    const std::string& name = item.key();
+    const Json& value = item.value();
     if (name == "model") {
       models::merge_json(config.model, value);
     } else if (name == "train") {
