@@ -133,6 +133,19 @@ at::Tensor Block::extend(nn::State& state, const at::Tensor& x, const std::optio
   return add_branches(x, attention_->extend(state, attention_input(x), valid), dropout);
 }
 
+at::Tensor auxiliary_loss(const std::vector<std::shared_ptr<Block>>& blocks) {
+  at::Tensor sum;
+  for (const auto& block : blocks) {
+    const at::Tensor loss = block->attention().auxiliary_loss();
+    if (loss.defined()) sum = sum.defined() ? sum + loss : loss;
+  }
+  return sum;
+}
+
+void after_step(const std::vector<std::shared_ptr<Block>>& blocks) {
+  for (const auto& block : blocks) block->attention().after_step();
+}
+
 at::Tensor recomputed_forward(const std::shared_ptr<Block>& block, const at::Tensor& x,
                               const nn::AttentionInputs& inputs, const DropoutKey& dropout) {
   const Body body = [block, inputs, dropout](const std::vector<at::Tensor>& in) {

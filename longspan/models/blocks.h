@@ -76,6 +76,11 @@ class Block : public torch::nn::Module {
   std::shared_ptr<FeedForward> feed_forward_;
 };
 
+/// Sum of what the attentions add to the loss; undefined where none adds anything.
+at::Tensor auxiliary_loss(const std::vector<std::shared_ptr<Block>>& blocks);
+/// Lets the attentions restore their constraints.
+void after_step(const std::vector<std::shared_ptr<Block>>& blocks);
+
 /// block->forward() whose insides the backward pass forms again (recompute.h).
 at::Tensor recomputed_forward(const std::shared_ptr<Block>& block, const at::Tensor& x,
                               const nn::AttentionInputs& inputs, const DropoutKey& dropout);

@@ -83,18 +83,9 @@ at::Tensor Encoder::forward(const at::Tensor& tokens, const TokenInputs& inputs)
   return norm_ ? norm_->forward(x) : x;
 }
 
-void Encoder::after_step() {
-  for (const auto& block : blocks_) block->attention().after_step();
-}
+void Encoder::after_step() { models::after_step(blocks_); }
 
-at::Tensor Encoder::auxiliary_loss() const {
-  at::Tensor sum;
-  for (const auto& block : blocks_) {
-    const at::Tensor loss = block->attention().auxiliary_loss();
-    if (loss.defined()) sum = sum.defined() ? sum + loss : loss;
-  }
-  return sum;
-}
+at::Tensor Encoder::auxiliary_loss() const { return models::auxiliary_loss(blocks_); }
 
 nn::AttentionCost Encoder::attention_cost(int64_t n) const {
   nn::AttentionCost total;

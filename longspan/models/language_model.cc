@@ -123,18 +123,9 @@ at::Tensor LanguageModel::extend(ModelState& state, const at::Tensor& tokens, co
   return norm_->forward(x);
 }
 
-at::Tensor LanguageModel::auxiliary_loss() const {
-  at::Tensor sum;
-  for (const auto& block : blocks_) {
-    const at::Tensor loss = block->attention().auxiliary_loss();
-    if (loss.defined()) sum = sum.defined() ? sum + loss : loss;
-  }
-  return sum;
-}
+at::Tensor LanguageModel::auxiliary_loss() const { return models::auxiliary_loss(blocks_); }
 
-void LanguageModel::after_step() {
-  for (const auto& block : blocks_) block->attention().after_step();
-}
+void LanguageModel::after_step() { models::after_step(blocks_); }
 
 std::vector<ParameterGroup> LanguageModel::parameter_groups(double epe_lr_factor) const {
   return models::parameter_groups(*this, epe_lr_factor);
