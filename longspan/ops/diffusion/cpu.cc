@@ -74,12 +74,7 @@ class Operands {
     p.v = rows<S>(v_);
   }
 
-  int64_t weight_count() const {
-    int64_t count = 0;
-    for (const int64_t number : patterns_.of())
-      count += shape.heads * kernels::diffusion_weight_count(patterns_[number].view(), shape.keys - shape.rows);
-    return count;
-  }
+  int64_t weight_count() const { return shape.heads * patterns_.weights(shape.keys - shape.rows); }
 
   const Shape<int64_t> shape;
 
@@ -264,11 +259,7 @@ ExtendGradients extend_backward(const ExtendedGradients& g, const Inputs& x, con
 }  // namespace
 
 int64_t count_weights(const Inputs& x, const Patterns& given, int64_t sequences) {
-  const LoadedPatterns patterns(kOp, given, sequences);
-  int64_t count = 0;
-  for (const int64_t number : patterns.of())
-    count += x.q.size(1) * kernels::diffusion_weight_count(patterns[number].view());
-  return count;
+  return x.q.size(1) * LoadedPatterns(kOp, given, sequences).weights();
 }
 
 }  // namespace longspan::ops::diffuse

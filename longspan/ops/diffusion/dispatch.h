@@ -105,14 +105,11 @@ Gradients flat_backward(const at::Tensor& dout, const at::Tensor& q, const at::T
                           dropout_origin, backward, edge_weights, backend});
 }
 
-/// The same around function(Inputs, Past, Patterns, Options).
-template <auto function>
-Extended flat_extend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& coefficients,
-                     const at::Tensor& states, at::TensorList patterns, const OptionalTensor& pattern_of,
-                     const OptionalTensor& positions, std::optional<double> scale, double attention_dropout,
-                     std::string_view dropout_mode, double hop_dropout, const OptionalTensor& dropout_seed,
-                     const OptionalTensor& dropout_origin, std::string_view backward, std::string_view edge_weights,
-                     std::string_view backend) {
+/// The options that a piece of a stream has: no packing and no padding.
+inline Options extend_options(std::optional<double> scale, double attention_dropout, std::string_view dropout_mode,
+                              double hop_dropout, const OptionalTensor& dropout_seed,
+                              const OptionalTensor& dropout_origin, std::string_view backward,
+                              std::string_view edge_weights, std::string_view backend) {
   Options options{.scale = scale};
   options.attention_dropout = attention_dropout;
   options.dropout_mode = dropout_mode;
@@ -122,8 +119,20 @@ Extended flat_extend(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   options.backward = backward;
   options.edge_weights = edge_weights;
   options.backend = backend;
+  return options;
+}
+
+/// The same around function(Inputs, Past, Patterns, Options).
+template <auto function>
+Extended flat_extend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& coefficients,
+                     const at::Tensor& states, at::TensorList patterns, const OptionalTensor& pattern_of,
+                     const OptionalTensor& positions, std::optional<double> scale, double attention_dropout,
+                     std::string_view dropout_mode, double hop_dropout, const OptionalTensor& dropout_seed,
+                     const OptionalTensor& dropout_origin, std::string_view backward, std::string_view edge_weights,
+                     std::string_view backend) {
   return function(Inputs{q, k, v, coefficients}, Past{states, positions}, Patterns{patterns.vec(), pattern_of},
-                  options);
+                  extend_options(scale, attention_dropout, dropout_mode, hop_dropout, dropout_seed, dropout_origin,
+                                 backward, edge_weights, backend));
 }
 
 /// The same around function(ExtendedGradients, Inputs, Past, Patterns, new_states, lse, Options).
@@ -137,17 +146,10 @@ ExtendGradients flat_extend_backward(const OptionalTensor& dout, const OptionalT
                                      const OptionalTensor& dropout_seed, const OptionalTensor& dropout_origin,
                                      std::string_view backward, std::string_view edge_weights,
                                      std::string_view backend) {
-  Options options{.scale = scale};
-  options.attention_dropout = attention_dropout;
-  options.dropout_mode = dropout_mode;
-  options.hop_dropout = hop_dropout;
-  options.dropout_seed = dropout_seed;
-  options.dropout_origin = dropout_origin;
-  options.backward = backward;
-  options.edge_weights = edge_weights;
-  options.backend = backend;
   return function(ExtendedGradients{dout, dnew_states}, Inputs{q, k, v, coefficients}, Past{states, positions},
-                  Patterns{patterns.vec(), pattern_of}, new_states, lse, options);
+                  Patterns{patterns.vec(), pattern_of}, new_states, lse,
+                  extend_options(scale, attention_dropout, dropout_mode, hop_dropout, dropout_seed, dropout_origin,
+                                 backward, edge_weights, backend));
 }
 
 }  // namespace longspan::ops::diffuse

@@ -5,8 +5,10 @@
 #include <torch/library.h>
 
 #include <cstring>
+#include <optional>
 
 #include "longspan/base/check.h"
+#include "longspan/kernels/diffusion/diffusion.h"
 #include "longspan/ops/common/check.h"
 #include "longspan/ops/common/errors.h"
 #include "longspan/ops/common/packing.h"
@@ -50,6 +52,17 @@ LoadedPatterns::LoadedPatterns(const char* op, const Patterns& patterns, int64_t
   for (std::size_t s = 0; s < of_.size(); ++s)
     TORCH_CHECK_VALUE(of_[s] >= 0 && of_[s] < count(), op, ": pattern_of: expected numbers from 0 to ", count() - 1,
                       ", got ", of_[s], " at index ", s);
+}
+
+int64_t LoadedPatterns::weights(int64_t first_row) const {
+  std::vector<std::optional<int64_t>> known(packed_.size());  // counting lays a pattern out: once for all its users
+  int64_t sum = 0;
+  for (const int64_t number : of_) {
+    std::optional<int64_t>& count = known[static_cast<std::size_t>(number)];
+    if (!count) count = kernels::diffusion_weight_count((*this)[number].view(), first_row);
+    sum += *count;
+  }
+  return sum;
 }
 
 void LoadedPatterns::check_sizes(int64_t tokens) const {

@@ -23,6 +23,9 @@ class LoadedPatterns {
   const std::vector<int64_t>& of() const { return of_; }
   const patterns::PackedPattern& of(int64_t sequence) const { return (*this)[of_[static_cast<std::size_t>(sequence)]]; }
 
+  /// Numbers of the weights of one head of all sequences, for the queries from first_row on.
+  int64_t weights(int64_t first_row = 0) const;
+
   /// Raises ValueError unless every sequence has as many tokens as its pattern: `tokens` each.
   void check_sizes(int64_t tokens) const;
   /// The same for sequences packed into `rows` rows by borders, whose values are compared where `cu` can be read
