@@ -335,3 +335,19 @@ def run(name, case):
 
 def operator(name):
     return getattr(torch.ops.longspan, name).default
+
+
+def assert_threads_change_no_bit(run):
+    """run() gives tensors: the same ones on one thread, on two, and on two once more."""
+    before = torch.get_num_threads()
+
+    def on(threads):
+        torch.set_num_threads(threads)
+        return run()
+
+    try:
+        one, two, again = on(1), on(2), on(2)
+    finally:
+        torch.set_num_threads(before)
+    for a, b, c in zip(one, two, again, strict=True):
+        assert torch.equal(a, b) and torch.equal(b, c)

@@ -18,20 +18,13 @@ def inputs(n=64, dtype=torch.float32, seed=5, h=3, d=16, r=8):
 
 def test_thread_count_changes_no_bit():
     q, k, v, table, basis = (t.requires_grad_() for t in inputs(n=2000))
-    before = torch.get_num_threads()
 
-    def run(threads):
-        torch.set_num_threads(threads)
+    def run():
         local = ops.local_attention(q, k, v, table, 8, 0)
         out = ops.orthogonal_memory(q, local, basis, "causal")
         return local, out, *torch.autograd.grad((out * out).sum(), (q, k, v, table, basis))
 
-    try:
-        one, two, again = run(1), run(2), run(2)
-    finally:
-        torch.set_num_threads(before)
-    for a, b, c in zip(one, two, again):
-        assert torch.equal(a, b) and torch.equal(b, c)
+    cases.assert_threads_change_no_bit(run)
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)

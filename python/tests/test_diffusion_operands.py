@@ -31,19 +31,12 @@ DROPOUT = {"attention_dropout": 0.2, "hop_dropout": 0.1, "dropout_seed": torch.t
 def test_thread_count_changes_no_bit(given):
     leaves = [t.requires_grad_() for t in (*operands(600), coefficients(heads=4))]
     made = pattern(600)
-    before = torch.get_num_threads()
 
-    def run(threads):
-        torch.set_num_threads(threads)
+    def run():
         out = longspan.diffusion(*leaves, made, **given)
         return out, *torch.autograd.grad(out.square().sum(), leaves)
 
-    try:
-        one, two, again = run(1), run(2), run(2)
-    finally:
-        torch.set_num_threads(before)
-    for a, b, c in zip(one, two, again):
-        assert torch.equal(a, b) and torch.equal(b, c)
+    cases.assert_threads_change_no_bit(run)
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
