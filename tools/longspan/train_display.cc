@@ -1,6 +1,5 @@
 #include "train_display.h"
 
-#include <cmath>
 #include <numbers>
 
 #include "interrupt.h"
@@ -19,13 +18,10 @@ double TrainDisplay::bits_per_byte(double loss) const { return loss / std::numbe
 bool TrainDisplay::should_stop() { return interrupt_requested(); }
 
 void TrainDisplay::on_step(const train::StepResult& step) {
-  tokens_ += step.tokens;
-  seconds_ += step.seconds;
-  ++steps_;
-  smooth_loss_ = steps_ == 1 ? step.loss : 0.9 * smooth_loss_ + 0.1 * step.loss;
+  totals_.add(step);
   if (options_.json) print_json(train::to_json(step, options_.bytes_per_token));
-  std::string detail = str_cat(report::fixed(bits_per_byte(smooth_loss_), 3), " bits per byte, ",
-                               report::grouped(std::llround(static_cast<double>(tokens_) / seconds_)), " tokens/s");
+  std::string detail =
+      str_cat(report::fixed(bits_per_byte(totals_.smooth_loss()), 3), " bits per byte, ", totals_.speed());
   if (options_.remark)
     if (const auto remark = options_.remark(static_cast<double>(step.step) / static_cast<double>(options_.steps));
         !remark.empty())
@@ -39,8 +35,7 @@ void TrainDisplay::on_validation(const train::ValidationResult& result) {
 }
 
 std::string TrainDisplay::summary(const std::string& folder, int64_t parameters) const {
-  std::string text = str_cat(report::grouped(tokens_), " tokens in ", report::duration(seconds_), ", ",
-                             report::grouped(parameters), " parameters");
+  std::string text = totals_.summary(parameters);
   if (validation_) text += ", validation " + report::fixed(train::bits_per_byte(*validation_), 3) + " bits per byte";
   return text + "\nmodel: " + folder + "\n";
 }

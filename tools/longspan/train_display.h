@@ -7,6 +7,7 @@
 
 #include "longspan/train/train.h"
 #include "progress.h"
+#include "step_totals.h"
 
 namespace longspan::tool {
 
@@ -28,16 +29,15 @@ class TrainDisplay final : public train::TrainObserver {
   void finish() { line_.finish(); }
 
   double bits_per_byte(double loss) const;
-  int64_t tokens() const { return tokens_; }
-  double seconds() const { return seconds_; }  ///< of the steps, validation apart
+  int64_t tokens() const { return totals_.tokens(); }
+  double seconds() const { return totals_.seconds(); }  ///< of the steps, validation apart
   /// Two lines for a person; `folder` is where the model lies.
   std::string summary(const std::string& folder, int64_t parameters) const;
 
  private:
   Options options_;
   ProgressLine line_;
-  int64_t tokens_ = 0, steps_ = 0;
-  double seconds_ = 0, smooth_loss_ = 0;
+  StepTotals totals_;
   std::optional<train::ValidationResult> validation_;
 };
 

@@ -7,6 +7,7 @@
 #include "longspan/tasks/metrics.h"
 #include "longspan/train/train.h"
 #include "tools/longspan/progress.h"
+#include "tools/longspan/step_totals.h"
 
 namespace longspan::tool {
 
@@ -29,8 +30,7 @@ class TaskDisplay final : public train::TrainObserver {
  private:
   bool json_;
   ProgressLine line_;
-  int64_t tokens_ = 0, steps_ = 0;
-  double seconds_ = 0, smooth_loss_ = 0;
+  StepTotals totals_;
   std::optional<train::ValidationResult> validation_;
 };
 
