@@ -12,9 +12,10 @@ Splits are by document: a chapter, a chapter of the FAQ or a manual page is in o
 
   author   Who wrote this short passage: Jane Austen (austen) or the authors of "An Anarchist FAQ" (faq)? Easy; what is
            learned from it helps with the next.
-  near     Who wrote the first passage, and who the last? Between them lie two other passages, within pages of manuals:
-           some 250 tokens. Every document has three siblings of exactly the same words, one for each other answer, so
-           that word counts say nothing; and no part of the document without both ends has the answer.
+  near     Who wrote the first passage, and who the last? Four short passages, nothing between them. Every document has
+           three siblings of exactly the same words, one for each other answer, so that word counts say nothing; and no
+           part of the document without both ends has the answer.
+  middle   The same with longer passages, the middle two within pages of manuals: some 250 tokens between first and last.
   pairs    The same with more than 2,000 tokens between them.
   novel    From which of six novels is this window of chapters? The novels' first halves are trained on, their second
            halves are not. Names of people and places stand for nothing: every name is replaced by "Someone".
@@ -36,10 +37,14 @@ import novels
 
 WINDOW = 1000  # words of a document of `novel`
 STRIDE = 400
-PASSAGE = 72  # words of a passage of `author`, `near` and `pairs`
-BETWEEN = {"near": 180, "pairs": 1700}  # words between the first passage and the last
+PASSAGE = {"author": 72, "near": 24, "middle": 72, "pairs": 72}  # words of a passage
+BETWEEN = {"near": 48, "middle": 180, "pairs": 1700}  # words between the first passage and the last, two passages among them
 AUTHOR = {"train": 4000, "valid": 200, "test": 400}
-PAIRS = {"train": 1000, "valid": 50, "test": 100}  # each makes four documents
+PAIRS = {  # each makes four documents
+    "near": {"train": 3000, "valid": 50, "test": 100},
+    "middle": {"train": 1000, "valid": 50, "test": 100},
+    "pairs": {"train": 1000, "valid": 50, "test": 100},
+}
 CONTEXT = 1600  # words of a context of `options`
 OPTIONS = {"train": 4000, "valid": 200, "test": 400}
 SPLITS = ("train", "valid", "test")
@@ -93,7 +98,7 @@ def author_documents(authors):
     """`authors`: documents by split, by author."""
     out = {split: [] for split in SPLITS}
     for split in SPLITS:
-        passages = {name: Passages(documents[split], PASSAGE) for name, documents in sorted(authors.items())}
+        passages = {name: Passages(documents[split], PASSAGE["author"]) for name, documents in sorted(authors.items())}
         for number in range(AUTHOR[split]):
             rng = draw("author", split, number)
             name = rng.choice(sorted(passages))
@@ -104,11 +109,12 @@ def author_documents(authors):
 def pair_documents(task, authors, manuals):
     """`manuals`: documents by split."""
     out = {split: [] for split in SPLITS}
-    half = BETWEEN[task] // 2 - PASSAGE
+    size = PASSAGE[task]
+    half = BETWEEN[task] // 2 - size
     for split in SPLITS:
-        passages = {name: Passages(documents[split], PASSAGE) for name, documents in sorted(authors.items())}
+        passages = {name: Passages(documents[split], size) for name, documents in sorted(authors.items())}
         fillers = Passages(manuals[split], half)
-        for number in range(PAIRS[split]):
+        for number in range(PAIRS[task][split]):
             rng = draw(task, split, number)
             drawn = [(name, passages[name].pick(rng)) for name in sorted(passages) for _ in range(2)]
             rng.shuffle(drawn)
@@ -175,8 +181,7 @@ def main(arguments=None):
         counts = {
             "author": write(options.output, "author", author_documents(authors)),
             "novel": write(options.output, "novel", novel_documents(texts)),
-            "near": write(options.output, "near", pair_documents("near", authors, manuals)),
-            "pairs": write(options.output, "pairs", pair_documents("pairs", authors, manuals)),
+            **{task: write(options.output, task, pair_documents(task, authors, manuals)) for task in BETWEEN},
             "options": write(options.output, "options", option_documents(pages)),
             "manuals": write(
                 options.output, "manuals", {split: [{"text": t} for t in manuals[split]] for split in SPLITS}

@@ -26,18 +26,19 @@ def author(letter):
 class DemoDocumentsTest(harness.ProgramTest):
     def setUp(self):
         super().setUp()
-        for name, value in {"PASSAGE": 6, "BETWEEN": {"near": 20, "pairs": 40}, "AUTHOR": {"train": 12, "valid": 4, "test": 6},
-                            "PAIRS": {"train": 3, "valid": 1, "test": 2}}.items():
+        for name, value in {"PASSAGE": {"author": 6, "near": 6, "middle": 6, "pairs": 6}, "BETWEEN": {"near": 12, "middle": 20, "pairs": 40},
+                            "AUTHOR": {"train": 12, "valid": 4, "test": 6},
+                            "PAIRS": {task: {"train": 3, "valid": 1, "test": 2} for task in ["near", "middle", "pairs"]}}.items():
             self.addCleanup(setattr, document_tasks, name, getattr(document_tasks, name))
             setattr(document_tasks, name, value)
         authors = {"x": author("x"), "y": author("y")}
         manuals = {split: [" ".join("m" + letters(i) for i in range(300))] for split in document_tasks.SPLITS}
         data = pathlib.Path(self.path("data"))
         document_tasks.write(data, "author", document_tasks.author_documents(authors))
-        for task in ["near", "pairs"]:
+        for task in ["near", "middle", "pairs"]:
             document_tasks.write(data, task, document_tasks.pair_documents(task, authors, manuals))
         sources = [{"package": "letters", "version": "1.0", "licence": "none needed"}]
-        (data / "sources.json").write_text(json.dumps({"passage_words": 6, "sources": sources}))
+        (data / "sources.json").write_text(json.dumps({"passage_words": document_tasks.PASSAGE, "sources": sources}))
         (data / "tokenizer.json").write_text(json.dumps({"tokenizer": "bytes"}))
 
     def test_metrics_and_report(self):
@@ -45,7 +46,7 @@ class DemoDocumentsTest(harness.ProgramTest):
                                    "--quiet")
         with open(self.path("out/metrics.json")) as file:
             self.assertEqual(json.load(file), metrics)
-        self.assertEqual(set(metrics["tasks"]), {"author", "near", "pairs"})
+        self.assertEqual(set(metrics["tasks"]), {"author", "near", "middle", "pairs"})
         for task in metrics["tasks"].values():
             self.assertEqual(set(task["attentions"]), NAMES)
             for seeds in task["attentions"].values():

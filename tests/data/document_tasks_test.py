@@ -116,14 +116,14 @@ def author(letter):
 
 class Pairs(unittest.TestCase):
     def setUp(self):
-        sizes, document_tasks.PAIRS = document_tasks.PAIRS, {"train": 20, "valid": 4, "test": 8}
+        sizes, document_tasks.PAIRS = document_tasks.PAIRS, {"middle": {"train": 20, "valid": 4, "test": 8}}
         self.addCleanup(setattr, document_tasks, "PAIRS", sizes)
         manuals = {split: [" ".join("m" + letters(i) for i in range(3000))] for split in document_tasks.SPLITS}
-        self.documents = document_tasks.pair_documents("near", {"x": author("x"), "y": author("y")}, manuals)
+        self.documents = document_tasks.pair_documents("middle", {"x": author("x"), "y": author("y")}, manuals)
 
     def test_siblings_have_the_same_words_and_every_answer(self):
         for split, documents in self.documents.items():
-            self.assertEqual(len(documents), 4 * document_tasks.PAIRS[split])
+            self.assertEqual(len(documents), 4 * document_tasks.PAIRS["middle"][split])
             for first in range(0, len(documents), 4):
                 siblings = documents[first : first + 4]
                 self.assertEqual([d["label"] for d in siblings], ["x-x", "x-y", "y-x", "y-y"])
@@ -137,8 +137,8 @@ class Pairs(unittest.TestCase):
         for document in self.documents["test"]:
             words = document["text"].split()
             last = words.index("LAST")
-            self.assertEqual(len(words) - last - 2, document_tasks.PASSAGE)
-            self.assertEqual(last - 2 - document_tasks.PASSAGE, document_tasks.BETWEEN["near"])
+            self.assertEqual(len(words) - last - 2, document_tasks.PASSAGE["middle"])
+            self.assertEqual(last - 2 - document_tasks.PASSAGE["middle"], document_tasks.BETWEEN["middle"])
 
     def test_splits_share_no_passage(self):
         for split in document_tasks.SPLITS:
@@ -156,7 +156,7 @@ class Pairs(unittest.TestCase):
 
     def test_passages_are_alike_in_length(self):
         authors = document_tasks.author_documents({"x": author("x"), "y": author("y")})
-        self.assertEqual({len(d["text"].split()) for d in authors["train"]}, {document_tasks.PASSAGE})
+        self.assertEqual({len(d["text"].split()) for d in authors["train"]}, {document_tasks.PASSAGE["author"]})
         for document in authors["test"]:
             self.assertTrue(document["text"].startswith(document["label"] + "te"))
 

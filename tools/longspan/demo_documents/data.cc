@@ -123,14 +123,15 @@ void measure_data(DocumentRun& run, const DocumentTask& task, const TaskExamples
                test = records_of(run, task, "test");
     const BagOfWords bag(train, valid, LabelSet(train));
     run.results.yardsticks.push_back({task.name, "bag of words", bag.accuracy(test)});
-    if (const Json sources = load_json(run.plan.data + "/sources.json"); sources.contains("passage_words"))
+    const Json words = load_json(run.plan.data + "/sources.json").value("passage_words", Json::object());
+    if (const int64_t passage_words = words.value(task.name, int64_t{0}); passage_words > 0)
       for (const auto* records : {&train, &valid, &test})
         for (const TextRecord& record : *records)
-          if (const auto between = tokens_between(run.tokenizer, record.text, sources["passage_words"].get<int64_t>()))
+          if (const auto between = tokens_between(run.tokenizer, record.text, passage_words))
             data.least_between = std::min(data.least_between.value_or(*between), *between);
   } else if (task.kind == DocumentTask::Kind::masked) {
     data.chance = common_token(examples);
-    run.results.yardsticks.push_back({task.name, "bag of words", data.chance});
+    run.results.yardsticks.push_back({task.name, "bag of words", *data.chance});
   } else {
     run.results.yardsticks.push_back({task.name, "bag of words", word_match_f1(examples.test.questions)});
   }

@@ -10,13 +10,17 @@ namespace {
 void add_scores(report::HtmlPage& page, const DocumentPlan& plan, const DocumentResults& results) {
   page.heading("What was learned");
   int64_t fewest = 0;
-  for (const DocumentData& data : results.data)
-    if (fewest == 0 || data.test < fewest) fewest = data.test;
+  for (const DocumentTask& task : plan.tasks)
+    if (const DocumentData* data = data_of(results, task.name)) {
+      const int64_t documents = independent_documents(task, *data);
+      if (fewest == 0 || documents < fewest) fewest = documents;
+    }
   page.table(
       score_table(plan, results),
       str_cat("Right answers on documents that nothing was trained on",
               plan.seeds.size() > 1 ? str_cat(", means of ", plan.seeds.size(), " seeds (lowest to highest)") : "",
-              ". With ", report::grouped(fewest), " test documents a score of 50 % is known to ",
+              ". With ", report::grouped(fewest),
+              " independent test documents, as the smallest task has, a score of 50 % is known to ",
               report::fixed(100 * sampling_error(0.5, fewest), 1),
               " percentage points. The rows below the attentions say what can be had without one."));
   for (const DocumentTask& task : plan.tasks) {

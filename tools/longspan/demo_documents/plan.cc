@@ -50,31 +50,47 @@ DocumentTask author() {
 
 DocumentTask near() {
   return {.name = "near",
-          .title = "Authors of two near passages",
+          .title = "First and last author, near",
           .about =
-              "Authors of two near passages: who wrote the first passage of the document, and who the last? There are "
-              "four answers. Between the two stand words of manuals and two more passages, so that every document has "
-              "two of each author. Every document has three siblings of exactly the same words, one for each other "
-              "answer: word counts say nothing.",
+              "First and last author, near: who wrote the first passage of the document, and who the last? There are "
+              "four answers. Between the two stand two more passages, so that every document has two of each author. "
+              "Every document has three siblings of exactly the same words, one for each other answer: word counts "
+              "say nothing.",
           .from = "author",
+          .tokens = 512,
+          .steps = 800,
+          .batch = 32,
+          .learning_rate = 2e-3,
+          .siblings = 4};
+}
+
+DocumentTask middle() {
+  return {.name = "middle",
+          .title = "First and last author, 250 tokens apart",
+          .about =
+              "First and last author, some 250 tokens apart: the same with longer passages, and words of manuals "
+              "between them.",
+          .from = "near",
           .tokens = 1024,
-          .steps = 250,
+          .steps = 200,
           .batch = 16,
-          .learning_rate = 2e-3};
+          .learning_rate = 1e-3,
+          .siblings = 4};
 }
 
 DocumentTask pairs() {
   return {.name = "pairs",
-          .title = "Authors of two far passages",
+          .title = "First and last author, 2,000 tokens apart",
           .about =
-              "Authors of two far passages: the same with more than 2,000 tokens between the first passage and the "
-              "last. Whoever reads the first 512 tokens alone knows one of the two authors and can be right in "
-              "half of the documents.",
-          .from = "near",
+              "First and last author, more than 2,000 tokens apart: the same once more. Whoever reads the first 512 "
+              "tokens alone knows one "
+              "of the two authors and can be right in half of the documents.",
+          .from = "middle",
           .tokens = 4096,
-          .steps = 100,
+          .steps = 300,
           .batch = 8,
           .learning_rate = 1e-3,
+          .siblings = 4,
           .window = 512};
 }
 
@@ -127,12 +143,12 @@ DocumentPlan make_document_plan(const std::string& data, bool full, int64_t step
   plan.data = data;
   plan.full = full;
   plan.contenders = contenders();
-  plan.tasks = {author(), near(), pairs()};
+  plan.tasks = {author(), near(), middle(), pairs()};
   plan.lengths = {1024, 2048, 4096, 8192};
   if (full) {
     plan.tasks.insert(plan.tasks.end(), {novel(), manuals(), options()});
-    plan.tasks[1].steps = 500;
-    plan.tasks[2].steps = 400;
+    for (DocumentTask& task : plan.tasks)
+      if (task.name == "middle" || task.name == "pairs") task.steps *= 2;
     plan.seeds = {0, 1, 2};
     plan.lengths.push_back(16384);
   }

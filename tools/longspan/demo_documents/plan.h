@@ -23,11 +23,12 @@ struct DocumentTask {
   std::string name, title;
   Kind kind = Kind::classification;
   std::string about = {};  ///< for a person: what is asked, and what cannot give it away
-  std::string from = {};  ///< task whose encoder training goes on from; "": from the beginning
-  int64_t tokens = 0;     ///< of the longest sequence
+  std::string from = {};   ///< task whose encoder training goes on from; "": from the beginning
+  int64_t tokens = 0;      ///< of the longest sequence
   int64_t steps = 0, batch = 0;
   double learning_rate = 0;
-  int64_t window = 0;  ///< tokens that the yardstick "softmax on the first ... tokens" reads; 0: no such yardstick
+  int64_t siblings = 1;  ///< documents that were made of the same passages
+  int64_t window = 0;    ///< tokens that the yardstick "softmax on the first ... tokens" reads; 0: no such yardstick
 };
 
 struct DocumentPlan {

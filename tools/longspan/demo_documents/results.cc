@@ -32,6 +32,8 @@ std::optional<double> cost_of(const DocumentResults& results, const std::string&
   return std::nullopt;
 }
 
+int64_t independent_documents(const DocumentTask& task, const DocumentData& data) { return data.test / task.siblings; }
+
 double sampling_error(double score, int64_t documents) {
   constexpr double kQuantile = 1.959964;  // of the normal distribution at 0.975
   return documents > 0 ? kQuantile * std::sqrt(score * (1 - score) / static_cast<double>(documents)) : 0;
@@ -47,7 +49,7 @@ Json document_metrics(const DocumentPlan& plan, const DocumentResults& results) 
       entry["median_tokens"] = data->median_tokens;
       entry["longest_tokens"] = data->longest_tokens;
       if (data->least_between) entry["least_tokens_between"] = *data->least_between;
-      entry["chance"] = data->chance;
+      if (data->chance) entry["chance"] = *data->chance;
     }
     for (const DocumentYardstick& yardstick : results.yardsticks)
       if (yardstick.task == task.name) entry["yardsticks"][yardstick.name] = yardstick.test;

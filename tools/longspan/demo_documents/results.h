@@ -19,7 +19,7 @@ struct DocumentData {
   int64_t train = 0, valid = 0, test = 0;  ///< documents
   int64_t median_tokens = 0, longest_tokens = 0;
   std::optional<int64_t> least_between;  ///< pairs: tokens between the first passage and the last, over all documents
-  double chance = 0;                     ///< score of the answer that is most common in training
+  std::optional<double> chance;          ///< score of the answer that is most common in training; none for questions
 };
 
 /// One model, trained with one seed on one task.
@@ -65,6 +65,9 @@ std::optional<ScoreCell> score_of(const DocumentResults& results, const std::str
                                   const std::string& contender);
 const DocumentData* data_of(const DocumentResults& results, const std::string& task);
 std::optional<double> cost_of(const DocumentResults& results, const std::string& contender, int64_t length);
+
+/// Test documents of a task that are independent of each other: siblings count as one.
+int64_t independent_documents(const DocumentTask& task, const DocumentData& data);
 
 /// Half the width of the interval that holds the true score of a model in 19 of 20 cases, for `documents` that are
 /// independent of each other (normal approximation of the binomial distribution).

@@ -17,26 +17,34 @@ std::string task_sentence(const DocumentPlan& plan, const DocumentResults& resul
   const DocumentData* data = data_of(results, task.name);
   if (!data) return "";
   // With several seeds the documents are the same ones, so their number is still that of one.
+  const int64_t documents = independent_documents(task, *data);
   const auto above = [&](double score, double yardstick) {
-    const double own = sampling_error(score, data->test), other = sampling_error(yardstick, data->test);
-    return score - yardstick > std::hypot(own, other);
+    return score - yardstick > std::hypot(sampling_error(score, documents), sampling_error(yardstick, documents));
   };
+  // A question has no most common answer: there the words in common with it are what an attention must beat.
+  double floor = 0;
+  for (const DocumentYardstick& yardstick : results.yardsticks)
+    if (yardstick.task == task.name && yardstick.name == "bag of words") floor = yardstick.test;
+  std::string floor_name = "bag of words";
+  if (data->chance) {
+    floor = *data->chance;
+    floor_name = "the most common answer";
+  }
   std::vector<std::string> learned, rest;
   for (const DocumentContender& contender : plan.contenders) {
     const auto cell = score_of(results, task.name, contender.name);
-    if (cell) (above(cell->mean, data->chance) ? learned : rest).push_back(contender.label + " " + percent(cell->mean));
+    if (cell) (above(cell->mean, floor) ? learned : rest).push_back(contender.label + " " + percent(cell->mean));
   }
   if (learned.empty() && rest.empty()) return "";
-  std::string text = task.title + " (the most common answer: " + percent(data->chance) + "): ";
+  std::string text = task.title + " (" + floor_name + ": " + percent(floor) + "): ";
   text += learned.empty() ? "no attention is above that beyond what so few documents may show by chance ("
                           : report::join(learned, ", ") + (rest.empty() ? "" : "; not above it: ");
   text += report::join(rest, ", ") + (learned.empty() ? ")." : ".");
   std::vector<std::string> yardsticks;
   for (const DocumentYardstick& yardstick : results.yardsticks)
-    if (yardstick.task == task.name)
-      yardsticks.push_back(
-          str_cat(yardstick.name, " ", percent(yardstick.test),
-                  above(yardstick.test, data->chance) ? "" : " (no more than the most common answer)"));
+    if (yardstick.task == task.name && yardstick.name != floor_name)
+      yardsticks.push_back(str_cat(yardstick.name, " ", percent(yardstick.test),
+                                   above(yardstick.test, floor) ? "" : " (no more than " + floor_name + ")"));
   if (!yardsticks.empty()) text += " For comparison: " + report::join(yardsticks, ", ") + ".";
   return text;
 }

@@ -49,7 +49,7 @@ report::Table score_table(const DocumentPlan& plan, const DocumentResults& resul
   table.rows.push_back({"the most common answer"});
   for (const DocumentTask& task : plan.tasks) {
     const DocumentData* data = data_of(results, task.name);
-    table.rows.back().push_back(data ? percent(data->chance) : "-");
+    table.rows.back().push_back(data && data->chance ? percent(*data->chance) : "-");
   }
   return table;
 }
