@@ -133,6 +133,9 @@ class TaskTest(harness.ProgramTest):
         self.refuse(*train, "--data", "train.jsonl", "--valid", "other.jsonl", containing=["other.jsonl:1: unknown label 'z'"])
         self.refuse(*train, "--data", "train.jsonl", "--set", "encoder.hedas=2", containing=["did you mean 'heads'?"])
         self.refuse(*train, "--data", "train.jsonl", "--set", "tsk.steps=2", containing=["did you mean 'task'?"])
+        for setting, named in [("head.kind=question", "head.kind"), ("head.labels=3", "head.labels"),
+                               ("encoder.vocabulary=300", "encoder.vocabulary"), ("data.train=x", "data")]:
+            self.refuse(*train, "--data", "train.jsonl", "--set", setting, containing=["--set: '" + named + "'"])
         self.refuse(*train, "--data", "train.jsonl", "--attention", "sofmax", containing=["did you mean 'softmax'?"])
         self.refuse(*train, "--data", "train.jsonl", "--mask-share", "0.9", "--random-share", "0.2", containing=["must add up to at most 1"])
         self.refuse("task", "eval", "missing", "train.jsonl", containing=["missing: not a model: no such folder"])

@@ -34,6 +34,18 @@ void merge(TaskConfig& config, const Json& json, const std::string& origin) {
   }
 }
 
+/// What the data or the tokenizer decides cannot be set beside them.
+void refuse_derived(const Json& settings, bool own_vocabulary) {
+  const auto given = [&](const char* part, const char* field) {
+    return settings.contains(part) && settings[part].is_object() && settings[part].contains(field);
+  };
+  LONGSPAN_CHECK(!settings.contains("data"), "--set: 'data' only records what a model was trained on; use --data");
+  for (const char* name : {"kind", "labels", "may_be_empty"})
+    LONGSPAN_CHECK(!given("head", name), "--set: 'head.", name, "' follows from the task and its data");
+  LONGSPAN_CHECK(own_vocabulary || !given("encoder", "vocabulary"),
+                 "--set: 'encoder.vocabulary' follows from the tokenizer; use --tokenizer");
+}
+
 }  // namespace
 
 TaskConfig read_task_config(const TaskConfigSources& sources) {
@@ -44,6 +56,7 @@ TaskConfig read_task_config(const TaskConfigSources& sources) {
   if (!sources.attention.empty()) merge(config, Json{{"encoder", {{"attention", sources.attention}}}}, "--attention");
   Json settings = Json::object();
   for (const std::string& setting : sources.settings) apply_setting(settings, setting);
+  refuse_derived(settings, !sources.preset.empty());
   merge(config, settings, "--set");
   if (!sources.encoder_flags.empty()) merge(config, Json{{"encoder", to_json(sources.encoder_flags)}}, "flags");
   if (!sources.head_flags.empty()) merge(config, Json{{"head", to_json(sources.head_flags)}}, "flags");
