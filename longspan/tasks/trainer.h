@@ -23,9 +23,10 @@ class AdamW;
 namespace longspan::tasks {
 
 /// AdamW, schedule, clipping, autocast, checkpoints and observers are those of train::Trainer. Which examples a step
-/// reads, what is hidden in them and what dropout drops depend on (seed, step, row) alone, and every reduction has a
-/// fixed order: a run that was stopped and resumed gives the same bits as one that was not (same threads, machine and
-/// build). Sequences of a step are packed, not padded.
+/// reads, what is hidden in them and what dropout of branches and heads drops depend on (seed, step, row) alone, dropout
+/// inside an attention also on how `accumulation` divides the step; every reduction has a fixed order. So a run that was
+/// stopped and resumed gives the same bits as one that was not (same threads, machine and build). Sequences of a step
+/// are packed, not padded.
 class TaskTrainer {
  public:
   /// The sets must outlive it; `valid` may be null. Labels of both have been numbered (number_labels). Every step seeds
