@@ -31,7 +31,7 @@ class Backward {
       find_segments(own.data());
       segments = own.data();
     }
-    load_memory(head_of(p_.dlast, pair_, state_size()), p_.slots, p_.width, g_.dstate, x_.d);
+    load_memory(head_of(p_.dlast, pair_, state_size()), p_.slots, p_.width, g_.dstate.data(), x_.d);
     for (int64_t segment = chunks_.segments() - 1; segment >= 0; --segment) {
       const int64_t first = segment * kDeltaSegment, end = std::min(chunks_.count(), first + kDeltaSegment);
       recompute(segments + segment * state_size(), first, end);
@@ -45,32 +45,45 @@ class Backward {
   int64_t state_size() const { return p_.slots * p_.width; }
   int64_t decay_width() const { return p_.decay == DeltaDecay::slot ? p_.slots : 1; }
 
-  /// Writes of chunk c and the state behind it, in the scratch of a chunk.
-  void advance(int64_t c, T* errors) {
+  int64_t memory_size() const { return x_.r * x_.d; }
+  int64_t rows_size() const { return kDeltaChunk * x_.d; }
+
+  /// Writes of chunk c and, in `to`, the state behind it.
+  void advance(int64_t c, T* errors, T* to) {
     const Chunk chunk = chunks_.at(c);
-    prepare_chunk(p_, s_, h_, chunk, x_);
+    if (c + 1 < chunks_.count()) {
+      prefetch(p_.k, chunks_.at(c + 1), p_.slots);
+      prefetch(p_.v, chunks_.at(c + 1), p_.width);
+    }
+    prepare_chunk(p_, s_, h_, chunk, false, x_);
     load_values(p_, s_, h_, chunk, x_);
     solve_writes(p_.slots, p_.width, p_.delta, chunk, x_, errors);
-    if (chunk.end == kDeltaChunk) advance_state(p_.width, chunk, x_, x_.state.data());
+    if (chunk.end == kDeltaChunk) advance_state(p_.width, chunk, x_, to);
   }
   /// The states before every segment, by a pass over the rows.
   void find_segments(T* segments) {
+    x_.w = x_.own_w.data(), x_.state = x_.own_state.data();
     load_memory(head_of(p_.state.memory, pair_, state_size()), p_.slots, p_.width, x_.state, x_.d);
     for (int64_t c = 0; c < chunks_.count(); ++c) {
       if (c % kDeltaSegment == 0)
-        store_state(x_.state.data(), x_.d, p_.slots, p_.width, segments + c / kDeltaSegment * state_size());
-      advance(c, nullptr);
+        store_state(x_.state, x_.d, p_.slots, p_.width, segments + c / kDeltaSegment * state_size());
+      advance(c, nullptr, x_.state);
     }
   }
   void recompute(const T* from, int64_t first, int64_t end) {
-    const int64_t rows = kDeltaChunk * x_.d;
-    load_memory(from, p_.slots, p_.width, x_.state, x_.d);
+    load_memory(from, p_.slots, p_.width, g_.states.data(), x_.d);
     for (int64_t c = first; c < end; ++c) {
-      const int64_t i = c - first;
-      std::copy_n(x_.state.data(), x_.state.size(), g_.states.data() + i * x_.state.size());
-      advance(c, g_.errors.data() + i * rows);
-      std::copy_n(x_.w.data(), rows, g_.writes.data() + i * rows);
+      select(c - first);
+      advance(c, g_.errors.data() + (c - first) * rows_size(), x_.state + memory_size());
     }
+  }
+  /// The state and the writes of chunk i of the segment.
+  void select(int64_t i) {
+    x_.state = g_.states.data() + i * memory_size();
+    x_.w = g_.writes.data() + i * rows_size();
+  }
+  void prefetch(const RowsView<const S>& rows, const Chunk& chunk, int64_t width) const {
+    prefetch_rows(p_.rows.at(rows, s_, h_), chunk, width);
   }
 
   /// Chunk c, number i of its segment.
@@ -78,10 +91,14 @@ class Backward {
     const Chunk chunk = chunks_.at(c);
     const bool last = c + 1 == chunks_.count(), open = chunk.end < kDeltaChunk, decays = p_.decay != DeltaDecay::none;
     const bool per_slot = p_.decay == DeltaDecay::slot;
-    const T* errors = g_.errors.data() + i * kDeltaChunk * x_.d;
-    std::copy_n(g_.states.data() + i * x_.state.size(), x_.state.size(), x_.state.data());
-    std::copy_n(g_.writes.data() + i * kDeltaChunk * x_.d, kDeltaChunk * x_.d, x_.w.data());
-    prepare_chunk(p_, s_, h_, chunk, x_);
+    const T* errors = g_.errors.data() + i * rows_size();
+    select(i);
+    if (c > 0) {
+      prefetch(p_.k, chunks_.at(c - 1), p_.slots);
+      prefetch(p_.q, chunks_.at(c - 1), p_.slots);
+      prefetch(p_.dout, chunks_.at(c - 1), p_.width);
+    }
+    prepare_chunk(p_, s_, h_, chunk, true, x_);
     std::fill_n(g_.dout.data(), chunk.begin * x_.d, T(0));
     load_rows(p_.rows.at(p_.dout, s_, h_), chunk, p_.width, g_.dout.data(), x_.d);
     std::fill_n(g_.dw.data(), chunk.end * x_.d, T(0));

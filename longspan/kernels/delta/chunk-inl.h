@@ -85,9 +85,9 @@ void load_queries(const DeltaParams<S>& p, int64_t s, int64_t h, const Chunk& ch
 /// v, in w behind the writes that came in the state.
 template <class S, class T>
 void load_values(const DeltaParams<S>& p, int64_t s, int64_t h, const Chunk& chunk, ChunkScratch<T>& x) {
-  load_rows(p.rows.at(p.v, s, h), chunk, p.width, x.w.data(), x.d);
+  load_rows(p.rows.at(p.v, s, h), chunk, p.width, x.w, x.d);
   if (chunk.begin > 0)
-    load_state(head_of(p.state.writes, pair_of(p, s, h), kDeltaChunk * p.width), chunk.begin, p.width, x.w.data(), x.d);
+    load_state(head_of(p.state.writes, pair_of(p, s, h), kDeltaChunk * p.width), chunk.begin, p.width, x.w, x.d);
 }
 
 /// alpha, 1 in places without a row.
@@ -146,13 +146,14 @@ HWY_INLINE Vector<T> places(int64_t v) {
 
 /// a and p, scalar decay: two products, weighted and masked; and G.
 template <class T>
-HWY_NOINLINE void multiply_pairs(const Chunk& chunk, int64_t slots, ChunkScratch<T>& x) {
+HWY_NOINLINE void multiply_pairs(const Chunk& chunk, int64_t slots, bool queries, ChunkScratch<T>& x) {
   const hn::ScalableTag<T> d;
   const int64_t at = chunk.begin * x.r, to = chunk.begin * kDeltaChunk, rows = chunk.end - chunk.begin;
   sn::MultiplyPanel(rows, slots, kDeltaChunk, x.k.data() + at, x.r, x.kt.data(), kDeltaChunk, x.a.data() + to,
                     kDeltaChunk);
-  sn::MultiplyPanel(rows, slots, kDeltaChunk, x.q.data() + at, x.r, x.kt.data(), kDeltaChunk, x.p.data() + to,
-                    kDeltaChunk);
+  if (queries)
+    sn::MultiplyPanel(rows, slots, kDeltaChunk, x.q.data() + at, x.r, x.kt.data(), kDeltaChunk, x.p.data() + to,
+                      kDeltaChunk);
   for (int64_t v = 0; v < kDeltaChunk / kLanes<T>; ++v) {
     const auto place = places<T>(v);
     auto decay = hn::Zero(d);
@@ -210,17 +211,19 @@ HWY_NOINLINE void sum_pairs(const Chunk& chunk, int64_t slots, ChunkScratch<T>& 
 }
 
 /// Everything of a chunk but its writes: what load_*, scale_rows and the pairs give.
+/// Without `queries` only what the writes and the state need.
 template <class S, class T>
-HWY_NOINLINE void prepare_chunk(const DeltaParams<S>& p, int64_t s, int64_t h, const Chunk& chunk, ChunkScratch<T>& x) {
+HWY_NOINLINE void prepare_chunk(const DeltaParams<S>& p, int64_t s, int64_t h, const Chunk& chunk, bool queries,
+                                ChunkScratch<T>& x) {
   load_keys(p, s, h, chunk, x);
-  load_queries(p, s, h, chunk, x);
+  if (queries) load_queries(p, s, h, chunk, x);
   load_decay(p, s, h, chunk, x);
   if (p.decay == DeltaDecay::slot) {
     scale_rows<true>(chunk, x);
     sum_pairs(chunk, p.slots, x);
   } else {
     scale_rows<false>(chunk, x);
-    multiply_pairs(chunk, p.slots, x);
+    multiply_pairs(chunk, p.slots, queries, x);
   }
 }
 

@@ -56,8 +56,10 @@ struct ChunkScratch {
         p(kDeltaChunk * kDeltaChunk),
         pair(kDeltaChunk * kDeltaChunk),
         beta(kDeltaChunk),
-        w(kDeltaChunk * d),
-        state(r * d) {}
+        own_w(kDeltaChunk * d),
+        own_state(r * d),
+        w(own_w.data()),
+        state(own_state.data()) {}
   bool empty() const { return r == 0; }
 
   int64_t r = 0, d = 0;      ///< padded slots and width: strides
@@ -71,8 +73,9 @@ struct ChunkScratch {
   AlignedBuffer<T> a, p;     ///< [C][C] (G o K K^T) below the diagonal; (G o Q K^T) up to it; zeros elsewhere
   AlignedBuffer<T> pair;     ///< [C][C] G, scalar decay: the decay from place j (column) to place t (row)
   AlignedBuffer<T> beta;     ///< [C], 0 in places without a row of the call
-  AlignedBuffer<T> w;        ///< [C][d] v, then the writes beta e
-  AlignedBuffer<T> state;    ///< [r][d] before the chunk
+  AlignedBuffer<T> own_w, own_state;
+  T* w = nullptr;      ///< [C][d] v, then the writes beta e; own_w, or where a caller keeps them
+  T* state = nullptr;  ///< [r][d] before the chunk; own_state, or where a caller keeps it
 };
 
 /// Sequence and head number `s * heads + h` in the arrays of the state.
@@ -91,9 +94,9 @@ void load_state(const T* from, int64_t rows, int64_t width, T* to, int64_t strid
 }
 /// The same for a whole state, with zeros in the rows behind the slots, where another head may have left NaN.
 template <class T>
-void load_memory(const T* from, int64_t slots, int64_t width, AlignedBuffer<T>& to, int64_t stride) {
-  load_state(from, slots, width, to.data(), stride);
-  std::fill(to.data() + slots * stride, to.data() + to.size(), T(0));
+void load_memory(const T* from, int64_t slots, int64_t width, T* to, int64_t stride) {
+  load_state(from, slots, width, to, stride);
+  std::fill(to + slots * stride, to + padded(slots) * stride, T(0));
 }
 template <class T>
 void store_state(const T* from, int64_t stride, int64_t rows, int64_t width, T* to) {

@@ -22,7 +22,7 @@ void store_open_chunk(const DeltaForward<S>& p, int64_t s, int64_t h, const Chun
     std::fill(to + places * width, to + kDeltaChunk * width, T(0));
   };
   store(x.k.data(), x.r, p.slots, head_of(p.state_out.keys, pair, kDeltaChunk * p.slots));
-  store(x.w.data(), x.d, p.width, head_of(p.state_out.writes, pair, kDeltaChunk * p.width));
+  store(x.w, x.d, p.width, head_of(p.state_out.writes, pair, kDeltaChunk * p.width));
   if (p.decay == DeltaDecay::none) return;
   const int64_t width = p.decay == DeltaDecay::slot ? p.slots : 1;
   T* to = head_of(p.state_out.log_alpha, pair, kDeltaChunk * width);
@@ -45,8 +45,8 @@ void run_forward(const DeltaForward<S>& p, int64_t s, int64_t h, T* segments, Ch
   for (int64_t c = 0; c < chunks.count(); ++c) {
     const Chunk chunk = chunks.at(c);
     if (segments && c % kDeltaSegment == 0)
-      store_state(x.state.data(), x.d, p.slots, p.width, segments + c / kDeltaSegment * state_size);
-    prepare_chunk(p, s, h, chunk, x);
+      store_state(x.state, x.d, p.slots, p.width, segments + c / kDeltaSegment * state_size);
+    prepare_chunk(p, s, h, chunk, true, x);
     load_values(p, s, h, chunk, x);
     if (c + 1 < chunks.count()) {
       const Chunk next = chunks.at(c + 1);
@@ -58,12 +58,12 @@ void run_forward(const DeltaForward<S>& p, int64_t s, int64_t h, T* segments, Ch
     if (chunk.begin < chunk.end) read_state(p.slots, p.width, chunk, x, out.row(0, 0, chunk.row), out.row_stride);
     const bool open = chunk.end < kDeltaChunk;
     if (open && p.state_out.memory)
-      store_state(x.state.data(), x.d, p.slots, p.width, head_of(p.state_out.memory, pair, state_size));
-    if (!open || p.last) advance_state(p.width, chunk, x, x.state.data());
+      store_state(x.state, x.d, p.slots, p.width, head_of(p.state_out.memory, pair, state_size));
+    if (!open || p.last) advance_state(p.width, chunk, x, x.state);
     if (c + 1 < chunks.count()) continue;
-    if (p.last) store_state(x.state.data(), x.d, p.slots, p.width, head_of(p.last, pair, state_size));
+    if (p.last) store_state(x.state, x.d, p.slots, p.width, head_of(p.last, pair, state_size));
     if (!p.state_out.memory) continue;
-    if (!open) store_state(x.state.data(), x.d, p.slots, p.width, head_of(p.state_out.memory, pair, state_size));
+    if (!open) store_state(x.state, x.d, p.slots, p.width, head_of(p.state_out.memory, pair, state_size));
     store_open_chunk(p, s, h, chunk, x);
   }
 }

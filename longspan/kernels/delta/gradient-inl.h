@@ -83,7 +83,7 @@ template <class T>
 HWY_NOINLINE void pair_gradients(int64_t width, bool delta, bool per_slot, const Chunk& chunk, GradientScratch<T>& g) {
   const hn::ScalableTag<T> d;
   const ChunkScratch<T>& x = g.chunk;
-  sn::transpose_rows(x.w.data(), x.d, width, g.wt.data(), kDeltaChunk);
+  sn::transpose_rows(x.w, x.d, width, g.wt.data(), kDeltaChunk);
   sn::MultiplyPanel(chunk.end, width, kDeltaChunk, g.dout.data(), x.d, g.wt.data(), kDeltaChunk, g.dp.data(),
                     kDeltaChunk);
   if (delta)
@@ -187,14 +187,14 @@ template <class T>
 HWY_NOINLINE void state_gradients(int64_t width, bool delta, bool decays, const Chunk& chunk, GradientScratch<T>& g) {
   const hn::ScalableTag<T> d;
   const ChunkScratch<T>& x = g.chunk;
-  transpose_state(x.state.data(), width, x.d, x.r, g.state_t.data());
+  transpose_state(x.state, width, x.d, x.r, g.state_t.data());
   transpose_state(g.dstate.data(), width, x.d, x.r, g.dstate_t.data());
-  const auto multiply = [&](const AlignedBuffer<T>& rows, const AlignedBuffer<T>& state, AlignedBuffer<T>& to) {
-    sn::MultiplyPanel(chunk.end, width, x.r, rows.data(), x.d, state.data(), x.r, to.data(), x.r);
+  const auto multiply = [&](const T* rows, const T* state, T* to) {
+    sn::MultiplyPanel(chunk.end, width, x.r, rows, x.d, state, x.r, to, x.r);
   };
-  multiply(g.dout, g.state_t, g.dq_state);
-  if (delta) multiply(g.de, g.state_t, g.dk_error);
-  multiply(x.w, g.dstate_t, g.dk_end);
+  multiply(g.dout.data(), g.state_t.data(), g.dq_state.data());
+  if (delta) multiply(g.de.data(), g.state_t.data(), g.dk_error.data());
+  multiply(x.w, g.dstate_t.data(), g.dk_end.data());
   if (!decays) return;
   for (int64_t r = 0; r < x.r; r += kLanes<T>) {
     auto sum = hn::Zero(d);

@@ -15,7 +15,7 @@ struct GradientScratch {
   GradientScratch() = default;
   GradientScratch(int64_t slots, int64_t width)
       : chunk(slots, width),
-        states(kDeltaSegment * chunk.r * chunk.d),
+        states((kDeltaSegment + 1) * chunk.r * chunk.d),
         writes(kDeltaSegment * kDeltaChunk * chunk.d),
         errors(kDeltaSegment * kDeltaChunk * chunk.d),
         dstate(chunk.r * chunk.d),
@@ -40,7 +40,7 @@ struct GradientScratch {
   bool empty() const { return chunk.empty(); }
 
   ChunkScratch<T> chunk;
-  AlignedBuffer<T> states;             ///< [kDeltaSegment][r][d] before each chunk
+  AlignedBuffer<T> states;             ///< [kDeltaSegment + 1][r][d] before each chunk, and behind the last
   AlignedBuffer<T> writes, errors;     ///< [kDeltaSegment][C][d] w and e
   AlignedBuffer<T> dstate;             ///< [r][d] gradient of the state behind the chunk, then before it
   AlignedBuffer<T> state_t, dstate_t;  ///< [d][r] transposed

@@ -21,14 +21,13 @@ namespace longspan::kernels::delta::HWY_NAMESPACE {
 template <int kRows, int kVectors, class T>
 HWY_INLINE void solve_block(int64_t slots, bool delta, int64_t t, int64_t j, ChunkScratch<T>& x, T* e) {
   const hn::ScalableTag<T> d;
-  T* w = x.w.data() + t * x.d + j;
+  T* w = x.w + t * x.d + j;
   const T* a = x.a.data() + t * kDeltaChunk;
   Sums<kRows, kVectors, T> sum;
   load<kRows, kVectors, T>(w, x.d, sum);
   if (delta) {
-    accumulate<Sign::minus, Factor::rows, kRows, kVectors>(slots, x.kd.data() + t * x.r, x.r, x.state.data() + j, x.d,
-                                                           sum);
-    accumulate<Sign::minus, Factor::rows, kRows, kVectors>(t, a, kDeltaChunk, x.w.data() + j, x.d, sum);
+    accumulate<Sign::minus, Factor::rows, kRows, kVectors>(slots, x.kd.data() + t * x.r, x.r, x.state + j, x.d, sum);
+    accumulate<Sign::minus, Factor::rows, kRows, kVectors>(t, a, kDeltaChunk, x.w + j, x.d, sum);
   }
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
@@ -65,12 +64,11 @@ template <int kRows, int kVectors, class S, class T>
 HWY_INLINE void read_block(int64_t slots, int64_t t, int64_t j, const ChunkScratch<T>& x, S* out, int64_t out_stride,
                            int64_t last) {
   const hn::ScalableTag<T> d;
-  const T* w = x.w.data() + j;
+  const T* w = x.w + j;
   const T* p = x.p.data() + t * kDeltaChunk;
   Sums<kRows, kVectors, T> sum;
   clear<kRows, kVectors, T>(sum);
-  accumulate<Sign::plus, Factor::rows, kRows, kVectors>(slots, x.qd.data() + t * x.r, x.r, x.state.data() + j, x.d,
-                                                        sum);
+  accumulate<Sign::plus, Factor::rows, kRows, kVectors>(slots, x.qd.data() + t * x.r, x.r, x.state + j, x.d, sum);
   accumulate<Sign::plus, Factor::rows, kRows, kVectors>(t, p, kDeltaChunk, w, x.d, sum);
 #pragma GCC unroll 16
   for (int l = 0; l < kRows; ++l) {
@@ -121,14 +119,14 @@ HWY_NOINLINE void advance_state(int64_t width, const Chunk& chunk, const ChunkSc
     for (int64_t r = 0; r < x.r; r += kRows) {
       Sums<kRows, kVectors, T> sum;
       clear<kRows, kVectors, T>(sum);
-      accumulate<Sign::plus, Factor::steps, kRows, kVectors>(chunk.end, x.kg.data() + r, x.r, x.w.data() + j, x.d, sum);
+      accumulate<Sign::plus, Factor::steps, kRows, kVectors>(chunk.end, x.kg.data() + r, x.r, x.w + j, x.d, sum);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
         const int64_t at = (r + i) * x.d + j;
         const auto total = hn::Set(d, x.total[r + i]);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v)
-          sum[i][v] = hn::MulAdd(total, hn::Load(d, x.state.data() + at + v * kLanes<T>), sum[i][v]);
+          sum[i][v] = hn::MulAdd(total, hn::Load(d, x.state + at + v * kLanes<T>), sum[i][v]);
         store_row<kVectors, T>(sum[i], to + at);
       }
     }
