@@ -149,13 +149,12 @@ class Backward {
     store_rows(g_.dq.data(), x_.r, chunk, p_.slots, p_.rows.at(p_.dq, s_, h_));
     store_rows(g_.dk_column.data(), x_.r, chunk, p_.slots, p_.rows.at(p_.dk, s_, h_));
     store_rows(g_.de.data(), x_.d, chunk, p_.width, p_.rows.at(p_.dv, s_, h_));
-    const RowsView<T> dbeta = p_.rows.at(p_.dbeta, s_, h_), dlog_alpha = p_.rows.at(p_.dlog_alpha, s_, h_);
-    for (int64_t t = chunk.begin; t < chunk.end; ++t) {
-      const int64_t row = chunk.row + t - chunk.begin;
-      *dbeta.row(0, 0, row) = g_.dbeta[t];
-      if (p_.decay != DeltaDecay::none)
-        std::copy_n(g_.at_row.data() + t * x_.r, decay_width(), dlog_alpha.row(0, 0, row));
-    }
+    const RowsView<T> dbeta = p_.rows.at(p_.dbeta, s_, h_);
+    for (int64_t t = chunk.begin; t < chunk.end; ++t) *dbeta.row(0, 0, chunk.row + t - chunk.begin) = g_.dbeta[t];
+    if (p_.decay == DeltaDecay::none) return;
+    const RowsView<T> dlog_alpha = p_.rows.at(p_.dlog_alpha, s_, h_);
+    for (int64_t t = chunk.begin; t < chunk.end; ++t)
+      std::copy_n(g_.at_row.data() + t * x_.r, decay_width(), dlog_alpha.row(0, 0, chunk.row + t - chunk.begin));
   }
   /// Gradients of the rows that came in the state.
   void store_carried(int64_t places) const {
