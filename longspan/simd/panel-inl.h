@@ -132,41 +132,50 @@ HWY_INLINE void store_row(const T* panel, int64_t chunk_stride, int64_t row, int
   }
 }
 
-/// Transposes the first kTile rows of a panel: columns[c][r] for every c < width (and zeros behind it, up to a full
-/// 16-byte group), c running over all chunks.
+/// Transposes kTile rows of `width` columns, row_stride apart and aligned to 16 bytes: columns[c * stride + r] for
+/// every c < width (and what stands behind the width, up to a full 16-byte group).
 template <class T>
-HWY_INLINE void transpose_tile(const T* panel, int64_t chunk_stride, int64_t width, T* columns) {
+HWY_INLINE void transpose_rows(const T* source, int64_t row_stride, int64_t width, T* columns, int64_t stride) {
   const TileTag<T> d;
   using V = hn::Vec<TileTag<T>>;
   constexpr int kGroup = 16 / sizeof(T);  // columns that one 128-bit block holds
   constexpr int N = Blocking<T>::lanes;
   constexpr int kBlocks = N / kGroup;
   for (int64_t c = 0; c < width; c += kGroup) {
-    const T* from = panel + c / kPanelWidth * chunk_stride + c % kPanelWidth;
-    T* to = columns + c * kTile;
+    const T* from = source + c;
+    T* to = columns + c * stride;
     for (int v = 0; v < Blocking<T>::tile_vectors; ++v) {
-      const T* rows = from + v * N * kPanelWidth;
+      const T* rows = from + v * N * row_stride;
       // a[r] holds, in block b, the group of row b * kGroup + r.
       V a[kGroup];
       for (int r = 0; r < kGroup; ++r) {
-        a[r] = hn::LoadDup128(d, rows + r * kPanelWidth);
+        a[r] = hn::LoadDup128(d, rows + r * row_stride);
         for (int b = 1; b < kBlocks; ++b)
           a[r] =
-              hn::IfThenElse(hn::FirstN(d, b * kGroup), a[r], hn::LoadDup128(d, rows + (b * kGroup + r) * kPanelWidth));
+              hn::IfThenElse(hn::FirstN(d, b * kGroup), a[r], hn::LoadDup128(d, rows + (b * kGroup + r) * row_stride));
       }
       if constexpr (kGroup == 4) {
         const V even_low = hn::InterleaveLower(d, a[0], a[2]), even_high = hn::InterleaveUpper(d, a[0], a[2]);
         const V odd_low = hn::InterleaveLower(d, a[1], a[3]), odd_high = hn::InterleaveUpper(d, a[1], a[3]);
         hn::Store(hn::InterleaveLower(d, even_low, odd_low), d, to + v * N);
-        hn::Store(hn::InterleaveUpper(d, even_low, odd_low), d, to + v * N + kTile);
-        hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, to + v * N + 2 * kTile);
-        hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, to + v * N + 3 * kTile);
+        hn::Store(hn::InterleaveUpper(d, even_low, odd_low), d, to + v * N + stride);
+        hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, to + v * N + 2 * stride);
+        hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, to + v * N + 3 * stride);
       } else {
         hn::Store(hn::InterleaveLower(d, a[0], a[1]), d, to + v * N);
-        hn::Store(hn::InterleaveUpper(d, a[0], a[1]), d, to + v * N + kTile);
+        hn::Store(hn::InterleaveUpper(d, a[0], a[1]), d, to + v * N + stride);
       }
     }
   }
+}
+
+/// Transposes the first kTile rows of a panel: columns[c][r] for every c < width (and zeros behind it, up to a full
+/// 16-byte group), c running over all chunks.
+template <class T>
+HWY_INLINE void transpose_tile(const T* panel, int64_t chunk_stride, int64_t width, T* columns) {
+  for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk)
+    transpose_rows(panel + chunk * chunk_stride, kPanelWidth, chunk_width(width, chunk),
+                   columns + chunk * kPanelWidth * kTile, kTile);
 }
 
 /// Products of dot_rows panel rows with a transposed tile: calls `use(row, v, sum)` for row < dot_rows and each vector
