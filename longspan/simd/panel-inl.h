@@ -204,6 +204,9 @@ HWY_INLINE void dot_block(const T* rows, int64_t chunk_stride, int64_t width, co
   }
 }
 
+/// Rows of a patch, see dot_patch.
+inline constexpr int64_t kPatch = 4;
+
 /// Sum of the 128-bit blocks of a vector.
 template <class D, class V>
 HWY_INLINE auto sum_of_blocks(D d, V v) {
@@ -218,7 +221,6 @@ HWY_INLINE auto sum_of_blocks(D d, V v) {
 /// sums[r * kTile + c] = <row r of `a`, row c of `b`> for kPatch rows of each, both panels of `width` columns. Where
 /// only a part of the pairs of two tiles is wanted this does that part alone, unlike dot_block. Lanes are partial sums
 /// over the width, added up in one fixed order: the bits do not depend on where the rows stand.
-inline constexpr int64_t kPatch = 4;
 template <class T>
 HWY_INLINE void dot_patch(const T* a, int64_t a_chunk_stride, const T* b, int64_t b_chunk_stride, int64_t width,
                           T* sums) {
