@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Diffusion against what one would use otherwise, as ratios, both taking turns.
 
-    diffusion_peers.py [--out FILE] [--threads 2] [--lengths 4096,8192,16384] [--runs 3]
+    diffusion_peers.py [--out FILE] [--threads 2] [--lengths 4096,8192,16384] [--runs 3] [--pattern-length 65536]
 
 Forward + backward, 8 heads of 64, float32, one sequence; the median of --runs after a warm-up:
 
@@ -11,11 +11,18 @@ Forward + backward, 8 heads of 64, float32, one sequence; the median of --runs a
 - one head of `table_s1` against the graph-library way in ATen: gather, segment softmax, scatter, on a list of pairs (at
   4,096 only: it needs a tensor of pairs x width).
 
+Then two figures that have no peer:
+
+- building `table_s1` at --pattern-length (65,536) against one forward pass over it;
+- peak memory that forward + backward of `table_s1` take at 4,096 beyond the operands, in a process of its own, against
+  4 H E (weights) + 24 n H D (out, dq, dk, dv; two states) + 4 K n D for each thread (the states of a head) bytes, E the pairs.
+
 Needs the package longspan on the path (PYTHONPATH=python) and torch; --out keeps every line of JSON.
 """
 
 import argparse
 import json
+import multiprocessing
 import statistics
 import time
 
@@ -114,12 +121,50 @@ def longformer(n):
     return step(theirs), step(ours)
 
 
+def pattern_seconds(n, runs):
+    """Median seconds of building table_s1 and of one forward pass over it."""
+    ppr, pattern = longspan.diffusion_coefficients("ppr_iterate", HOPS).float(), longspan.pattern("table_s1", n)
+    with torch.no_grad():
+        tensors = operands(n)
+        return compare(lambda: longspan.pattern("table_s1", n), lambda: diffusion(pattern, ppr)(*tensors), runs)
+
+
+def status(field):
+    """Bytes of a field of /proc/self/status."""
+    with open("/proc/self/status", encoding="ascii") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def measure_memory(n, threads, results):
+    """Puts [bytes at the peak of a step beyond those before it, bytes by the formula] into `results`."""
+    torch.set_num_threads(threads)
+    ppr, pattern = longspan.diffusion_coefficients("ppr_iterate", HOPS).float(), longspan.pattern("table_s1", n)
+    pairs, tensors = len(pairs_of(pattern, n)[0]), operands(n)
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")  # resets the peak
+    before = status("VmRSS")
+    step_of(diffusion(pattern, ppr), tensors)()
+    results.put([status("VmHWM") - before,
+                 4 * HEADS * pairs + 24 * n * HEADS * WIDTH + 4 * HOPS * n * WIDTH * threads])
+
+
+def peak_memory(n, threads):
+    context = multiprocessing.get_context("spawn")  # a fresh heap
+    results = context.Queue()
+    process = context.Process(target=measure_memory, args=(n, threads, results))
+    process.start()
+    measured = results.get()
+    process.join()
+    return measured
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--lengths", default="4096,8192,16384")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--pattern-length", type=int, default=65536)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -143,6 +188,12 @@ def main():
             one = operands(n, heads=1)
             report("gather and scatter", n, 1, step_of(diffusion(pattern, ppr), one),
                    step_of(scattered(*pairs_of(pattern, n), n), one))
+    building, forward = pattern_seconds(options.pattern_length, options.runs)
+    rows.append({"figure": "pattern", "n": options.pattern_length, "seconds": building, "forward_seconds": forward})
+    print("n %6d  pattern built in %.2f s, one forward pass %.2f s" % (options.pattern_length, building, forward))
+    peak, formula = peak_memory(4096, options.threads)
+    rows.append({"figure": "memory", "n": 4096, "bytes": peak, "bytes_by_formula": formula})
+    print("n   4096  peak memory of a step %.1f MB, by the formula %.1f MB" % (peak / 1e6, formula / 1e6))
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:
             for row in rows:

@@ -213,6 +213,74 @@ HWY_INLINE void dot_block(const T* rows, int64_t chunk_stride, int64_t width, co
   }
 }
 
+/// Rows of a patch, see dot_patch.
+inline constexpr int64_t kPatch = 4;
+
+/// Sum of the 128-bit blocks of a vector.
+template <class D, class V>
+HWY_INLINE auto sum_of_blocks(D d, V v) {
+  if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) <= 16) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+/// sums[r * kTile + c] = <row r of `a`, row c of `b`> for kPatch rows of each, both panels of `width` columns. Where
+/// only a part of the pairs of two tiles is wanted this does that part alone, unlike dot_block. Lanes are partial sums
+/// over the width, added up in one fixed order: the bits do not depend on where the rows stand.
+template <class T>
+HWY_INLINE void dot_patch(const T* a, int64_t a_chunk_stride, const T* b, int64_t b_chunk_stride, int64_t width,
+                          T* sums) {
+  const TileTag<T> d;
+  using V = hn::Vec<TileTag<T>>;
+  constexpr int N = Blocking<T>::lanes;
+  constexpr int kColumns = static_cast<int>(kPatch);
+  constexpr int kRows = kPanelAccumulators / kColumns;  // of `a`, at a time
+  constexpr int kGroup = 16 / sizeof(T);                // sums that one 128-bit block holds
+  const hn::CappedTag<T, kGroup> block;
+  for (int64_t row = 0; row < kPatch; row += kRows) {
+    V sum[kRows * kColumns];
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows * kColumns; ++i) sum[i] = hn::Zero(d);
+    for (int64_t chunk = 0; chunk < chunk_count(width); ++chunk) {
+      const T* x = a + chunk * a_chunk_stride + row * kPanelWidth;
+      const T* y = b + chunk * b_chunk_stride;
+      for (const T* end = x + chunk_width(width, chunk); x < end; x += N, y += N) {
+        V column[kColumns];
+#pragma GCC unroll 4
+        for (int c = 0; c < kColumns; ++c) column[c] = hn::Load(d, y + c * kPanelWidth);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+          const V value = hn::Load(d, x + r * kPanelWidth);
+#pragma GCC unroll 4
+          for (int c = 0; c < kColumns; ++c)
+            sum[r * kColumns + c] = hn::MulAdd(value, column[c], sum[r * kColumns + c]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int c = 0; c < kColumns; c += kGroup) {
+        const V* s = sum + r * kColumns + c;
+        // Pairs of lanes of two (four) sums, side by side in every block.
+        V pair = hn::Add(hn::InterleaveLower(d, s[0], s[1]), hn::InterleaveUpper(d, s[0], s[1]));
+        if constexpr (kGroup == 4) {
+          const hn::RepartitionToWide<TileTag<T>> wide;
+          const auto first = hn::BitCast(wide, pair);
+          const auto second =
+              hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, s[2], s[3]), hn::InterleaveUpper(d, s[2], s[3])));
+          pair = hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, first, second)),
+                         hn::BitCast(d, hn::InterleaveUpper(wide, first, second)));
+        }
+        hn::Store(sum_of_blocks(d, pair), block, sums + (row + r) * kTile + c);
+      }
+    }
+  }
+}
+
 /// c[r][columns of kVectors vectors] += sum over k in [first, last) of a[r * kRowStride + k * kStride] * b[k][...], for
 /// kRows rows; b and c are panel rows. kFresh starts from zero instead of c.
 template <int kRows, int kVectors, int kRowStride, int kStride, bool kFresh, class T>

@@ -12,6 +12,7 @@
 #include "longspan/kernels/local/units.h"
 #include "longspan/simd/math-inl.h"
 #include "longspan/simd/panel-inl.h"
+#include "longspan/simd/pending_rows.h"
 
 #ifndef LONGSPAN_KERNELS_LOCAL_BACKWARD_SCRATCH_
 #define LONGSPAN_KERNELS_LOCAL_BACKWARD_SCRATCH_
@@ -62,6 +63,12 @@ struct KeyWriter {
         write_row(panels, j, dk.data + j * dk.row_stride, dv.data + j * dv.row_stride);
     }
   }
+  /// Adds the rows of dk and dv that write_until(last) will write.
+  HWY_INLINE void prefetch(int64_t last, const UnitPanels<T>& panels, simd::PendingRows& pending) const {
+    const int64_t first = std::max(written, shared.first);
+    pending.add(dk.data + first * dk.row_stride, dk.row_stride, panels.width, last - first);
+    pending.add(dv.data + first * dv.row_stride, dv.row_stride, panels.value_width, last - first);
+  }
 
  private:
   HWY_INLINE void write(const UnitPanels<T>& panels, int64_t j, T* rows, int64_t index) const {
@@ -92,6 +99,16 @@ void add_band(const T* band_sums, Reach reach, double* table) {
       if (offset >= -reach.left && offset <= reach.right)
         table[offset + reach.left] += static_cast<double>(band_sums[key * kLocalTile + lane]);
     }
+}
+
+/// Whether products with keys by patches are faster: the more of the two blocks at the ends of a band is masked, and
+/// the wider the rows over which a patch adds its lanes up. Asks what a call is given and not what a sequence is cut
+/// to, so that the bits of a row do not depend on its length.
+template <class S>
+bool narrow_band(const LocalParams<S>& params) {
+  constexpr int64_t kReaches = kLocalTile, kWidth = 64;
+  return params.reach_left < kReaches && params.reach_right < kReaches - params.reach_left &&
+         std::min(params.width, params.value_width) >= kWidth;
 }
 
 /// Panels of the tile under way, in scratch.
@@ -158,6 +175,7 @@ void backward_unit(const LocalBackward<S, O>& params, const LocalUnit& unit, Bac
   panels.dkeys = scratch.dkeys.reserve(panel_size);
   panels.dvalues = scratch.dvalues.reserve(value_panel_size);
   TilePanels<T> tile_panels;
+  tile_panels.narrow = narrow_band(params);
   reserve_tile(width, value_width, scratch, tile_panels);
 
   const std::vector<HeadWork<S, O>> heads = head_works(params, unit, reach, scratch);
@@ -172,13 +190,11 @@ void backward_unit(const LocalBackward<S, O>& params, const LocalUnit& unit, Bac
                       unit_sums,
                       gradient_scale,
                       alone ? unit.first : unit.first - reach.left};
+  simd::PendingRows pending;
   const int64_t tiles_end = seen ? unit.last : 0;
   for (int64_t start = first_query / kLocalTile * kLocalTile; start < tiles_end; start += kLocalTile) {
     const Tile tile = make_tile(reach, key_count, first_query, unit.last, start);
-    for (int64_t block = keys.packed(); block < tile.last_key(); block += kLocalTile) {
-      panel::zero_rows(width, kLocalTile, panels.dkeys, chunk_stride, panels.ring.row(block));
-      panel::zero_rows(value_width, kLocalTile, panels.dvalues, chunk_stride, panels.ring.row(block));
-    }
+    const int64_t fresh_from = keys.packed();
     keys.pack_until(tile.last_key());
     values.pack_until(tile.last_key());
     panels.exact_keys = !keys.finite();
@@ -186,15 +202,19 @@ void backward_unit(const LocalBackward<S, O>& params, const LocalUnit& unit, Bac
     for (std::size_t i = 0; i < heads.size(); ++i) {
       const HeadWork<S, O>& work = heads[i];
       load_tile(work.rows, tile, tile_panels);
+      pending.clear();
+      pending.add(work.rows.dq.data + (start + tile.live - offset) * work.rows.dq.row_stride, work.rows.dq.row_stride,
+                  width, tile.live_end - tile.live);
       if (i + 1 < heads.size()) {
-        prefetch_tile(heads[i + 1].rows, start + tile.live - offset, tile.live_end - tile.live);
+        add_tile(heads[i + 1].rows, start + tile.live - offset, tile.live_end - tile.live, pending);
       } else {
-        keys.prefetch();
-        values.prefetch();
-        prefetch_tile(heads[0].rows, next - offset, std::min(kLocalTile, unit.last - next));
+        writer.prefetch(std::min(next - reach.left, unit.last), panels, pending);
+        keys.prefetch(pending);
+        values.prefetch(pending);
+        add_tile(heads[0].rows, next - offset, std::min(kLocalTile, unit.last - next), pending);
       }
-      tile_gradients(tile, work.distances, scale, panels, tile_panels, head_dropout(params, unit.sequence, work.head),
-                     work.band_sums);
+      tile_gradients(tile, work.distances, scale, i == 0 ? fresh_from : tile.last_key(), panels, tile_panels,
+                     head_dropout(params, unit.sequence, work.head), work.band_sums, pending);
       for (int64_t lane = tile.live; lane < tile.live_end; ++lane)
         panel::store_row(tile_panels.dquery_rows, kTileStride, lane, width, gradient_scale,
                          work.rows.dq.data + (start + lane - offset) * work.rows.dq.row_stride);

@@ -17,6 +17,7 @@
 #include "longspan/kernels/local/units.h"
 #include "longspan/simd/math-inl.h"
 #include "longspan/simd/panel-inl.h"
+#include "longspan/simd/pending_rows.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace longspan::kernels::HWY_NAMESPACE {
@@ -67,6 +68,10 @@ struct Tile {
   /// Lanes that see key j: [lane_begin, lane_end), perhaps empty.
   int64_t lane_begin(int64_t j) const { return std::max(live, j - reach.right - start); }
   int64_t lane_end(int64_t j) const { return std::min(live_end, j + reach.left + 1 - start); }
+  /// Whether some of lanes [lane, lane + count) see some of keys [j, j + count), ends of unit and sequence aside.
+  bool sees(int64_t j, int64_t lane, int64_t count) const {
+    return j + count - 1 >= start + lane - reach.left && j <= start + lane + count - 1 + reach.right;
+  }
   /// Whether the window of every lane lies inside the sequence.
   bool inside() const { return start >= reach.left && start + kLocalTile + reach.right <= keys; }
   /// Whether every lane of the tile sees every key of the block at `block`.
@@ -130,6 +135,11 @@ class PackedRows {
   HWY_INLINE void prefetch() const {
     const int64_t count = std::min(kLocalTile, end_ - packed_);
     simd::HWY_NAMESPACE::prefetch_rows(source_.data + packed_ * source_.row_stride, source_.row_stride, width_, count);
+  }
+  /// Adds the same rows to `pending`.
+  HWY_INLINE void prefetch(simd::PendingRows& pending) const {
+    pending.add(source_.data + packed_ * source_.row_stride, source_.row_stride, width_,
+                std::min(kLocalTile, end_ - packed_));
   }
 
  private:

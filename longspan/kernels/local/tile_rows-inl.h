@@ -15,6 +15,7 @@
 #include "longspan/kernels/local/band-inl.h"
 #include "longspan/kernels/local/tile_gradients-inl.h"
 #include "longspan/simd/panel-inl.h"
+#include "longspan/simd/pending_rows.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace longspan::kernels::HWY_NAMESPACE {
@@ -55,7 +56,8 @@ HWY_INLINE T panel_dot(const T* a, int64_t chunk_stride, const O* b, int64_t wid
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-/// Fills the panels of a tile from its query rows; dquery_rows with zeros.
+/// Fills the panels of a tile from its query rows; dquery_rows with zeros where a query has no weight. Columns are
+/// filled unless the band is narrow.
 template <class S, class O>
 HWY_INLINE void load_tile(const HeadRows<S, O>& rows, const Tile& tile, TilePanels<Computed<S>>& panels) {
   using T = Computed<S>;
@@ -85,21 +87,22 @@ HWY_INLINE void load_tile(const HeadRows<S, O>& rows, const Tile& tile, TilePane
     panels.all_weighted = false;
     panel::zero_rows(rows.width, 1, panels.query_rows, kTileStride, lane);
     panel::zero_rows(rows.value_width, 1, panels.dout_rows, kTileStride, lane);
+    panel::zero_rows(rows.width, 1, panels.dquery_rows, kTileStride, lane);
   }
+  if (panels.narrow) return;
   panel::transpose_tile(panels.query_rows, kTileStride, rows.width, panels.query_columns);
   panel::transpose_tile(panels.dout_rows, kTileStride, rows.value_width, panels.dout_columns);
-  panel::zero_rows(rows.width, kLocalTile, panels.dquery_rows, kTileStride, 0);
 }
 
-/// Prefetches the `count` query rows of a tile.
+/// Adds the `count` query rows of a tile that load_tile will read.
 template <class S, class O>
-HWY_INLINE void prefetch_tile(const HeadRows<S, O>& rows, int64_t first_row, int64_t count) {
-  const auto prefetch = [&](const auto& from, int64_t columns) HWY_ATTR {
-    panel::prefetch_rows(from.data + first_row * from.row_stride, from.row_stride, columns, count);
+HWY_INLINE void add_tile(const HeadRows<S, O>& rows, int64_t first_row, int64_t count, simd::PendingRows& pending) {
+  const auto add = [&](const auto& from, int64_t columns) {
+    pending.add(from.data + first_row * from.row_stride, from.row_stride, columns, count);
   };
-  prefetch(rows.q, rows.width);
-  prefetch(rows.dout, rows.value_width);
-  prefetch(rows.out, rows.value_width);
+  add(rows.q, rows.width);
+  add(rows.dout, rows.value_width);
+  add(rows.out, rows.value_width);
 }
 
 }  // namespace longspan::kernels::HWY_NAMESPACE
