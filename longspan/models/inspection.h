@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,5 +40,13 @@ class ModelInspection {
   std::vector<Layer> layers_;
   ModelState state_;
 };
+
+/// Calls `pass`, which is to run `model` over whole sequences (LanguageModel::hidden(), EncoderModel::hidden()), and
+/// `on_layer` for every attention as it is reached: its number, and what Attention::inspect() shows of the rows that
+/// come in, one layer's at a time. The model must be in evaluation mode. InputError when an attention has nothing to
+/// show. With global tokens that a text brings for itself what is shown is the pattern without them.
+void inspect_forward(torch::nn::Module& model, const std::function<void()>& pass,
+                     const std::function<void(int64_t layer, nn::Attention& attention,
+                                              const std::map<std::string, at::Tensor>& seen)>& on_layer);
 
 }  // namespace longspan::models

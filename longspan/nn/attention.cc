@@ -163,6 +163,7 @@ at::Tensor Attention::forward(const at::Tensor& x, const AttentionInputs& inputs
     check_mask(method_, "global_tokens", *inputs.global_tokens, x);
     packed.global_tokens = inputs.global_tokens;
   }
+  if (observer_) observer_(x);
   if (!gaps) return forward_packed(x, packed);
   if (!properties().packs_padding) {
     packed.valid = inputs.valid;

@@ -128,7 +128,7 @@ class Attention : public torch::nn::Module {
                                             const std::optional<at::Tensor>& source = std::nullopt);
   /// The same of a stream that comes in pieces, causal_self alone; it must not outlive the attention.
   virtual std::unique_ptr<Inspection> begin_inspection();
-  /// `observer` is given the rows x of every extend() before they are consumed; an empty one ends that.
+  /// `observer` is given the rows x of every forward() and extend() before they are used; an empty one ends that.
   void observe(std::function<void(const at::Tensor& x)> observer) { observer_ = std::move(observer); }
 
   /// Operator level, for benchmarks: a function on q [B, H, N, D] and k, v [B, Hk, N, D] alone, with the module's own

@@ -8,6 +8,7 @@
 #include "longspan/base/check.h"
 #include "longspan/data/edge_file.h"
 #include "longspan/nn/cost.h"
+#include "longspan/nn/dense_weights.h"
 #include "longspan/nn/dropout_seed.h"
 #include "longspan/nn/packing.h"
 #include "longspan/nn/rotary.h"
@@ -248,26 +249,22 @@ std::map<std::string, at::Tensor> DiffuserAttention::inspect_dense(const at::Ten
                                                                    const std::optional<at::Tensor>&) {
   const RotaryPositions rotary(sizes(), x, std::nullopt);
   const int64_t length = x.size(1), heads = sizes().heads, count = hops();
-  const auto wide = [&](const at::Tensor& rows) { return spread_heads(rows.to(at::kDouble), heads); };
-  const at::Tensor q = wide(rotary.turn(project_.queries(x))), k = wide(rotary.turn(project_.keys(x)));
+  const at::Tensor q = rotary.turn(project_.queries(x)), k = rotary.turn(project_.keys(x));
   const patterns::Csr pairs = ops::pattern_of_tensor(checked(patterns_->of_length(length))).csr();
   const at::Tensor allowed = at::zeros({length, length}, at::kBool);
   for (int64_t i = 0; i < length; ++i)
     for (const int32_t j : pairs.row(i)) allowed.data_ptr<bool>()[i * length + j] = true;
-  const at::Tensor scores = at::matmul(q, k.transpose(2, 3)) / std::sqrt(static_cast<double>(sizes().head_width()));
-  const at::Tensor hidden = allowed.logical_not().to(x.device());
-  // A row without keys is zeros, not the softmax of nothing.
-  const at::Tensor weights =
-      scores.masked_fill(hidden, -std::numeric_limits<double>::infinity()).softmax(-1).masked_fill(hidden, 0);
+  const at::Tensor weights = dense_weights(q, k, allowed.logical_not().to(x.device()));
 
   // The recursion Z_{k+1} = carry Z_k + source V, with polynomials in A for the states.
-  const at::Tensor c = coefficients(q).expand({heads, 2 * count + 1});
+  const at::Tensor c = coefficients(q.to(at::kDouble)).expand({heads, 2 * count + 1});
   at::Tensor polynomial = at::constant_pad_nd(c.narrow(1, 0, 1), {0, count});
   for (int64_t hop = 0; hop < count; ++hop) {
     polynomial = polynomial.roll(1, 1) * c.narrow(1, 2 * hop + 1, 1);
     polynomial = polynomial + at::constant_pad_nd(c.narrow(1, 2 * hop + 2, 1), {0, count});
   }
-  return {{"weights", weights}, {"polynomial", polynomial}};
+  const at::Tensor values = spread_heads(project_.values(x).to(at::kDouble), heads);
+  return {{"weights", weights}, {"polynomial", polynomial}, {"values", values}};
 }
 
 }  // namespace longspan::nn

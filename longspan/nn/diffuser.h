@@ -55,7 +55,7 @@ class DiffuserAttention final : public Attention {
   State begin_self(int64_t batch) override;
   State begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) override;
   at::Tensor extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) override;
-  /// "weights" A [B, H, N, N] and "polynomial" [H, K + 1], the weights of V, A V, .., A^K V.
+  /// "weights" A [B, H, N, N], "values" V [B, H, N, D], and "polynomial" [H, K + 1], the weights of V, A V, .., A^K V.
   std::map<std::string, at::Tensor> inspect_dense(const at::Tensor& x,
                                                   const std::optional<at::Tensor>& source) override;
 

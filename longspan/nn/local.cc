@@ -1,6 +1,7 @@
 #include "longspan/nn/local.h"
 
 #include "longspan/nn/cost.h"
+#include "longspan/nn/dense_weights.h"
 #include "longspan/nn/packing.h"
 #include "longspan/nn/rotary.h"
 #include "longspan/nn/usable_options.h"
@@ -107,6 +108,20 @@ at::Tensor LocalAttention::extend_packed(State& state, const at::Tensor& x, cons
   const at::Tensor y = project_.merge(window(q, rows.at("keys"), rows.at("values"), cu, rows.cu));
   state = std::move(next);
   return y;
+}
+
+std::map<std::string, at::Tensor> LocalAttention::inspect_dense(const at::Tensor& x, const std::optional<at::Tensor>&) {
+  const RotaryPositions rotary(sizes(), x, std::nullopt);
+  const at::Tensor position = at::arange(x.size(1), x.options().dtype(at::kLong));
+  const at::Tensor offset = position.unsqueeze(0) - position.unsqueeze(1);  // of key and query
+  const at::Tensor hidden = (offset < -reach_left()).logical_or(offset > reach_right());
+  at::Tensor bias;  // the table has the score of offset o at o + reach_left
+  if (position_table_.defined()) {
+    const at::Tensor place = offset.clamp(-reach_left(), reach_left()) + reach_left();
+    bias = position_table_.to(at::kDouble).index_select(1, place.reshape({-1})).view({-1, x.size(1), x.size(1)});
+  }
+  return {{"weights", dense_weights(rotary.turn(project_.queries(x)), rotary.turn(project_.keys(x)), hidden, bias)},
+          {"values", spread_heads(project_.values(x).to(at::kDouble), sizes().heads)}};
 }
 
 }  // namespace longspan::nn

@@ -30,6 +30,9 @@ class LocalAttention final : public Attention {
   State begin_self(int64_t batch) override;
   State begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) override;
   at::Tensor extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) override;
+  /// "weights" [B, H, N, N], zeros outside the window, and "values" [B, H, N, D].
+  std::map<std::string, at::Tensor> inspect_dense(const at::Tensor& x,
+                                                  const std::optional<at::Tensor>& source) override;
 
  private:
   int64_t reach_left() const { return pattern() == Pattern::causal_self ? options_.w - 1 : options_.w; }

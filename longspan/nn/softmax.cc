@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "longspan/nn/cost.h"
+#include "longspan/nn/dense_weights.h"
 #include "longspan/nn/merged_attention.h"
 #include "longspan/nn/packing.h"
 #include "longspan/nn/rotary.h"
@@ -204,6 +205,17 @@ at::Tensor SoftmaxAttention::extend_packed(State& state, const at::Tensor& x, co
   const RotaryPositions rotary(sizes(), x, cu, state.at("count"));
   const at::Tensor q = rotary.turn(project_.queries(x)), k = rotary.turn(project_.keys(x)), v = project_.values(x);
   return project_.merge(extend_self(state, q, k, v, cu));
+}
+
+std::map<std::string, at::Tensor> SoftmaxAttention::inspect_dense(const at::Tensor& x,
+                                                                  const std::optional<at::Tensor>& source) {
+  const at::Tensor& rows = source ? *source : x;
+  const RotaryPositions rotary(sizes(), x, std::nullopt);
+  at::Tensor hidden;
+  if (pattern() == Pattern::causal_self)
+    hidden = at::ones({x.size(1), x.size(1)}, x.options().dtype(at::kBool)).triu(1);
+  return {{"weights", dense_weights(rotary.turn(project_.queries(x)), rotary.turn(project_.keys(rows)), hidden)},
+          {"values", spread_heads(project_.values(rows).to(at::kDouble), sizes().heads)}};
 }
 
 }  // namespace longspan::nn

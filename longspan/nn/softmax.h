@@ -32,6 +32,9 @@ class SoftmaxAttention final : public Attention {
   State begin_self(int64_t batch) override;
   State begin_cross(const at::Tensor& source, const std::optional<at::Tensor>& source_cu, int64_t batch) override;
   at::Tensor extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) override;
+  /// "weights" [B, H, N, M] and "values" [B, H, M, D].
+  std::map<std::string, at::Tensor> inspect_dense(const at::Tensor& x,
+                                                  const std::optional<at::Tensor>& source) override;
 
  private:
   at::Tensor read_source(const State& state, const at::Tensor& q, const std::optional<at::Tensor>& cu) const;

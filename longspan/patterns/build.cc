@@ -1,12 +1,11 @@
 #include "longspan/patterns/build.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "longspan/base/check.h"
+#include "longspan/base/machine_memory.h"
 #include "longspan/base/pattern_view.h"
 #include "longspan/patterns/rest.h"
 #include "longspan/patterns/structure.h"
@@ -14,10 +13,6 @@
 namespace longspan::patterns {
 
 namespace {
-
-double memory_of_machine() {
-  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
-}
 
 /// The length that the generators see.
 int64_t generator_length(const PatternOptions& options, int64_t n) {
@@ -58,7 +53,7 @@ void check_inputs(const PatternOptions& options, int64_t n, const PatternInputs&
       LONGSPAN_CHECK(token >= 0 && token < n, "pattern: global token ", token, " is outside the ", n, " tokens");
   }
   const double needed = bytes_to_build(options, n, inputs.edges ? static_cast<int64_t>(inputs.edges->pairs.size()) : 0);
-  const double limit = inputs.memory_limit > 0 ? static_cast<double>(inputs.memory_limit) : memory_of_machine();
+  const auto limit = static_cast<double>(inputs.memory_limit > 0 ? inputs.memory_limit : machine_memory());
   LONGSPAN_CHECK(needed <= limit, "pattern: ", options.pattern, " of ", size, " tokens would need ",
                  std::llround(needed), " bytes, more than the ", std::llround(limit), " there are");
 }

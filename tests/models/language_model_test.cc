@@ -224,6 +224,28 @@ TEST(LanguageModel, ShowsTheInsideOfEveryLayer) {
             "softmax: the method has nothing to show of its inside");
 }
 
+TEST(LanguageModel, ShowsEveryLayerOfAForwardPass) {
+  for (const char* attention : {"softmax", "local", "diffuser"}) {
+    const auto model = small_model(small_config(attention));
+    const at::Tensor tokens = random_tokens(1, 9), expected = model->hidden(tokens);
+    at::Tensor hidden;
+    std::vector<int64_t> layers;
+    inspect_forward(
+        *model, [&] { hidden = model->hidden(tokens); },
+        [&](int64_t layer, nn::Attention& seen, const std::map<std::string, at::Tensor>& shown) {
+          layers.push_back(layer);
+          EXPECT_EQ(seen.method(), attention);
+          EXPECT_EQ(shown.at("weights").sizes(), at::IntArrayRef({1, 2, 9, 9}));
+          EXPECT_CLOSE(shown.at("weights").sum(-1), torch::ones({1, 2, 9}, torch::kDouble),
+                       testing::sum_bound<double>(9));
+        });
+    EXPECT_EQ(layers, (std::vector<int64_t>{0, 1}));
+    EXPECT_TRUE(at::equal(hidden, expected)) << "looking changes nothing";
+    model->hidden(tokens);
+    EXPECT_EQ(layers.size(), 2u) << "nobody looks any more";
+  }
+}
+
 TEST(LanguageModel, InitialValues) {
   ModelConfig config;
   config.attention = "softmax";

@@ -95,6 +95,11 @@ TEST(Diffuser, IsThePolynomialOfItsWeights) {
       EXPECT_LE((sums * (1 - sums)).abs().max().item<double>(), 1e-14);
       const double theta = shown.at("polynomial").sum(1).sub(1).abs().max().item<double>();
       EXPECT_LE(theta, 1e-14);
+      at::Tensor value =
+          at::matmul(x, module->named_parameters()["v.weight"].t()) + module->named_parameters()["v.bias"];
+      value = value.unflatten(2, {-1, 16 / module->sizes().heads}).transpose(1, 2);
+      EXPECT_TRUE(
+          close(shown.at("values"), value, testing::sum_bound<double>(16) * 16 * value.abs().max().item<double>()));
     }
 }
 

@@ -28,6 +28,16 @@ TEST(Local, AWindowOverEverythingIsSoftmax) {
   }
 }
 
+TEST(Local, ShowsTheWeightsItHas) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor x = normal({2, 11, 16}, 1);
+  for (const Pattern pattern : {Pattern::causal_self, Pattern::noncausal_self})
+    for (const char* positions : {"none", "table"}) {
+      const auto module = make("local", pattern, {{"w", int64_t{3}}, {"positions", positions}});
+      EXPECT_TRUE(close(module->forward(x), output_shown(*module, x), layer_bound(*module, x, 11)));
+    }
+}
+
 TEST(Local, TheTableIsATrainedParameter) {
   const auto module = make("local", Pattern::causal_self, {{"w", int64_t{4}}, {"positions", "table"}});
   const at::Tensor table = module->named_parameters()["position_table"];

@@ -23,6 +23,18 @@ TEST(Softmax, GivesTheGoldenValues) {
                     rows({1, 0, 0.330238, 0.669762, 0.598888, 0.598888, 1, 0.669762}), 1e-6));
 }
 
+TEST(Softmax, ShowsTheWeightsItHas) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor x = normal({2, 9, 16}, 1), source = normal({2, 5, 16}, 2);
+  for (const Pattern pattern : {Pattern::noncausal_self, Pattern::causal_self})
+    for (const int64_t key_heads : {1, 2}) {
+      const auto module = make("softmax", pattern, {{"rope", true}}, {.width = 16, .heads = 2, .kv_heads = key_heads});
+      EXPECT_TRUE(close(module->forward(x), output_shown(*module, x), layer_bound(*module, x, 9)));
+    }
+  const auto cross = make("softmax", Pattern::noncausal_cross);
+  EXPECT_TRUE(close(cross->forward(x, {.source = source}), output_shown(*cross, x, source), layer_bound(*cross, x, 9)));
+}
+
 // Scores after rotation depend on the distance alone.
 TEST(Rotary, IsRelative) {
   const at::Tensor q = normal({1, 2, 5, 8}, 1), k = normal({1, 2, 5, 8}, 2);

@@ -56,6 +56,15 @@ inline testing::Comparison close(const at::Tensor& actual, const at::Tensor& exp
   return testing::within(a.const_data_ptr<double>(), e.const_data_ptr<double>(), a.numel(), bound);
 }
 
+/// The layer's output on x from the "weights" and "values" that inspect() shows.
+inline at::Tensor output_shown(Attention& module, const at::Tensor& x,
+                               const std::optional<at::Tensor>& source = std::nullopt) {
+  const auto shown = module.inspect(x, source);
+  const auto parameters = module.named_parameters();
+  const at::Tensor heads = at::matmul(shown.at("weights"), shown.at("values"));
+  return at::matmul(heads.transpose(1, 2).flatten(2), parameters["out.weight"].t()) + parameters["out.bias"];
+}
+
 /// Largest row sum of |weight|, plus the largest |bias|: the norm by which a linear map may grow a row of absolute
 /// values.
 inline double growth(const Attention& module, const std::string& name) {

@@ -24,10 +24,10 @@ bool is_state(const std::string& path) {
   }
 }
 
-bool is_svg(const std::string& path) {
-  std::string start(4, '\0');
-  std::ifstream(path).read(start.data(), 4);
-  return start == "<svg";
+bool begins_with(const std::string& path, const std::string& expected) {
+  std::string start(expected.size(), '\0');
+  std::ifstream(path).read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == expected;
 }
 
 }  // namespace
@@ -38,8 +38,13 @@ void check_replaces_state(const std::string& flag, const std::string& path) {
 }
 
 void check_replaces_svg(const std::string& flag, const std::string& path) {
-  LONGSPAN_CHECK(!holds_something(path) || is_svg(path), flag, ": '", path,
+  LONGSPAN_CHECK(!holds_something(path) || begins_with(path, "<svg"), flag, ": '", path,
                  "' exists and is not an SVG picture; give another name");
+}
+
+void check_replaces_csv(const std::string& flag, const std::string& path, const std::string& columns) {
+  LONGSPAN_CHECK(!holds_something(path) || begins_with(path, columns), flag, ": '", path,
+                 "' exists and is not a table with the columns ", columns, "; give another name");
 }
 
 }  // namespace longspan::tool

@@ -9,5 +9,7 @@ namespace longspan::tool {
 void check_replaces_state(const std::string& flag, const std::string& path);
 /// InputError naming `flag` unless `path` is free or holds a picture that --svg wrote.
 void check_replaces_svg(const std::string& flag, const std::string& path);
+/// InputError naming `flag` unless `path` is free or holds a table whose first line begins with `columns`.
+void check_replaces_csv(const std::string& flag, const std::string& path, const std::string& columns);
 
 }  // namespace longspan::tool
