@@ -9,9 +9,11 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <utility>
 
+#include "longspan/metrics/answers.h"
+#include "longspan/metrics/labels.h"
+#include "longspan/metrics/likelihood.h"
 #include "longspan/nn/packing.h"
 #include "longspan/tasks/batch.h"
 #include "longspan/tasks/predictions.h"
@@ -77,22 +79,22 @@ class Sums {
     out.targets = targets_;
     out.loss = loss_ / static_cast<double>(targets_);
     const auto share = [](double sum, int64_t of) { return of > 0 ? sum / static_cast<double>(of) : 0; };
-    const auto counts = count_labels(predicted_, expected_, static_cast<int64_t>(model_.head_config().labels.size()));
+    const auto counts = metrics::count_labels(predicted_, expected_, static_cast<int64_t>(model_.head_config().labels.size()));
     switch (set_.kind) {
       case HeadKind::masked_language:
         out.metrics = {{"accuracy", share(static_cast<double>(right_), targets_)},
-                       {"perplexity", std::exp(out.loss)},
-                       {"bits_per_token", out.loss / std::numbers::ln2}};
+                       {"perplexity", metrics::perplexity(out.loss)},
+                       {"bits_per_token", metrics::masked_bpc(out.loss)}};
         break;
       case HeadKind::classification:
-        out.metrics = {{"accuracy", exact_share(predicted_, expected_)},
-                       {"macro_f1", macro_f1(counts)},
-                       {"micro_f1", micro_f1(counts)}};
+        out.metrics = {{"accuracy", metrics::exact_share(predicted_, expected_)},
+                       {"macro_f1", metrics::macro_f1(counts)},
+                       {"micro_f1", metrics::micro_f1(counts)}};
         break;
       case HeadKind::multi_label:
-        out.metrics = {{"macro_f1", macro_f1(counts)},
-                       {"micro_f1", micro_f1(counts)},
-                       {"exact_match", exact_share(predicted_, expected_)}};
+        out.metrics = {{"macro_f1", metrics::macro_f1(counts)},
+                       {"micro_f1", metrics::micro_f1(counts)},
+                       {"exact_match", metrics::exact_share(predicted_, expected_)}};
         break;
       case HeadKind::question:
         out.metrics = {{"exact_match", share(exact_, examples_)}, {"f1", share(f1_, examples_)}};
@@ -121,8 +123,8 @@ class Sums {
     for (const AnswerSpan& span : record.answers)
       right.push_back(
           record.context.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
-    exact_ += exact_match(answer, right);
-    f1_ += answer_f1(answer, right);
+    exact_ += metrics::exact_match(answer, right);
+    f1_ += metrics::answer_f1(answer, right);
   }
 
   models::EncoderModel& model_;

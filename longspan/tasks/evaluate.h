@@ -8,7 +8,7 @@
 
 #include "longspan/models/encoder_model.h"
 #include "longspan/tasks/examples.h"
-#include "longspan/tasks/metrics.h"
+#include "longspan/metrics/metrics.h"
 #include "longspan/tasks/options.h"
 
 namespace longspan::tasks {
@@ -32,7 +32,7 @@ struct Evaluation {
   /// masked_language: accuracy (of the hidden tokens), perplexity, bits_per_token (the BPC of masked models: mean nll /
   /// ln 2). classification: accuracy, macro_f1, micro_f1. multi_label: macro_f1, micro_f1, exact_match (all labels of
   /// an example). question: exact_match and f1 over the texts, answers behind the cut counted too.
-  Metrics metrics;
+  metrics::Metrics metrics;
 };
 
 /// `done` of `total` examples; may throw to give up.
