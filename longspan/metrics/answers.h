@@ -24,7 +24,8 @@ std::string normalized_answer(std::string_view answer, AnswerRules rules = Answe
 double exact_match(std::string_view predicted, std::span<const std::string> answers,
                    AnswerRules rules = AnswerRules::squad);
 /// The best harmonic mean of precision and recall of the words, over the right answers; a word counts as often as it
-/// stands. Where one of the two has no words: by the rules of SQuAD 1 if both have none, else 0; by those of TriviaQA 0.
+/// stands. Where one of the two has no words: by the rules of SQuAD 1 if both have none, else 0; by those of TriviaQA
+/// 0.
 double answer_f1(std::string_view predicted, std::span<const std::string> answers,
                  AnswerRules rules = AnswerRules::squad);
 
@@ -39,8 +40,8 @@ struct BestThreshold {
   double score = 0;  ///< mean
   double doubt = 0;  ///< answers with a larger one are left out
 };
-/// The threshold with the best mean, in hindsight, as SQuAD 2.0 reports it ("best_f1"). Of equals the lowest; with every
-/// answer left out, 0. Zeros for no answers.
+/// The threshold with the best mean, in hindsight, as SQuAD 2.0 reports it ("best_f1"). Of equals the lowest; with
+/// every answer left out, 0. Zeros for no answers.
 BestThreshold best_threshold(std::span<const DoubtedAnswer> answers);
 
 }  // namespace longspan::metrics

@@ -16,8 +16,7 @@ std::u32string lower_case(std::string_view text) {
   icu::UnicodeString lower = icu::UnicodeString::fromUTF8(piece(text));
   lower.toLower(icu::Locale::getRoot());
   std::u32string out;
-  for (int32_t i = 0; i < lower.length(); i = lower.moveIndex32(i, 1))
-    out += static_cast<char32_t>(lower.char32At(i));
+  for (int32_t i = 0; i < lower.length(); i = lower.moveIndex32(i, 1)) out += static_cast<char32_t>(lower.char32At(i));
   return out;
 }
 

@@ -50,11 +50,8 @@ TEST(Answers, BytesThatAreNoTextAreCompared) {
 
 TEST(Answers, TheBestThreshold) {
   // By doubt: a right one, "" where that is right, a wrong one, one that should be empty, a right one.
-  const std::vector<DoubtedAnswer> answers = {{1, true, false, -3},
-                                              {1, false, true, -2},
-                                              {0, true, false, -1},
-                                              {0, false, false, 0.5},
-                                              {0.5, true, false, 2}};
+  const std::vector<DoubtedAnswer> answers = {
+      {1, true, false, -3}, {1, false, true, -2}, {0, true, false, -1}, {0, false, false, 0.5}, {0.5, true, false, 2}};
   const BestThreshold best = best_threshold(answers);
   EXPECT_DOUBLE_EQ(best.score, 3.0 / 5);  // two empty ones and the first; all of them: 2.5
   EXPECT_EQ(best.doubt, -3);
