@@ -253,6 +253,10 @@ TEST(Documents, CandidatesHaveTheMeanOfTheWindows) {
   EXPECT_EQ(batch.places.size(0), 2 * 2 + 3);
   EXPECT_EQ(batch.pack.tokens[0].index_select(0, batch.places).eq(257).sum().item<int64_t>(), 7);
   EXPECT_EQ(batch.pack.global_tokens->sum().item<int64_t>(), 10 + 10 + 11);
+  // The second window and the other example by themselves: 20 tokens, then candidates behind tokens 5, 7 and 9.
+  const Batch part = part_of(batch, 1, 3);
+  EXPECT_TRUE(part.places.equal(torch::tensor({5, 8, 20 + 5, 20 + 7, 20 + 9}, torch::kLong)));
+  EXPECT_TRUE(part.pack.cu_seqlens.equal(batch.pack.cu_seqlens.narrow(0, 1, 3) - 20));
   const at::Tensor scores = torch::tensor({1.0, 2.0, 3.0, 6.0, 0.0, 5.0, 0.0}, torch::kDouble);
   EXPECT_TRUE(candidate_scores(batch, scores, 0).equal(torch::tensor({2.0, 4.0}, torch::kDouble)));
   EXPECT_NEAR(losses(head, batch, scores)[0].item<double>(), std::log1p(std::exp(-2.0)),
