@@ -32,6 +32,7 @@ LAYERS = {
     "longspan/patterns": Layer(2, only=("longspan/base",)),
     "longspan/text": Layer(2, only=("longspan/base",)),
     "longspan/io": Layer(2, only=("longspan/base",)),
+    "longspan/metrics": Layer(2, only=("longspan/base",)),
     "longspan/ops": Layer(
         3, only=("longspan/base", "longspan/simd", "longspan/kernels", "longspan/patterns"), torch=True),
     "longspan/spectra": Layer(3, only=("longspan/base", "longspan/patterns")),

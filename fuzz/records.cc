@@ -1,5 +1,5 @@
 // Records of the user's files: a line with the ending of the name ("jsonl", "csv", "tsv", "txt") and what is read
-// ("label", "labels", "question", "line"), a line "=", the file.
+// ("label", "labels", "question", "choice", "line"), a line "=", the file.
 #include "longspan/data/records.h"
 
 #include "fuzz/fuzz.h"
@@ -43,6 +43,18 @@ void check_questions(const RecordOptions& options, std::string_view file) {
   }
 }
 
+void check_choices(const RecordOptions& options, std::string_view file) {
+  NullProgress progress;
+  for (const ChoiceRecord& record : read_choice_records(options, progress)) {
+    check_place(record.place, file);
+    FUZZ_CHECK(!record.question.empty() && !record.context.empty());
+    FUZZ_CHECK(record.candidates.size() >= 2);
+    FUZZ_CHECK(0 <= record.answer && record.answer < static_cast<int64_t>(record.candidates.size()));
+    for (const std::string& candidate : record.candidates)
+      FUZZ_CHECK(std::count(record.candidates.begin(), record.candidates.end(), candidate) == 1);
+  }
+}
+
 }  // namespace
 }  // namespace longspan::fuzz
 
@@ -59,6 +71,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   try {
     if (parts[0].ends_with("question"))
       fuzz::check_questions(options, parts[1]);
+    else if (parts[0].ends_with("choice"))
+      fuzz::check_choices(options, parts[1]);
     else
       fuzz::check_texts(options,
                         parts[0].ends_with("labels")  ? RecordLabels::several

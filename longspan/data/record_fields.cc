@@ -45,6 +45,26 @@ std::vector<std::string> labels_of(const Json& value, const std::string& name, c
   return labels;
 }
 
+/// A text or a whole number as text; "" where the field is not there or null.
+std::string id_of(const Json& object, const std::string& name, const RecordPlace& place) {
+  const auto at = object.find(name);
+  if (at == object.end() || at->is_null()) return "";
+  if (at->is_number_integer()) return at->dump();
+  LONGSPAN_CHECK(at->is_string(), place.text(), ": '", name, "' must be text or a whole number, got ", at->type_name());
+  return at->get<std::string>();
+}
+
+/// A list of texts, or one alone; none of them empty.
+std::vector<std::string> texts_of(const Json& value, const std::string& name, const RecordPlace& place) {
+  std::vector<std::string> texts;
+  for (const Json& entry : value.is_array() ? value : Json::array({value})) {
+    LONGSPAN_CHECK(entry.is_string(), place.text(), ": '", name, "' must be texts, got ", entry.type_name());
+    LONGSPAN_CHECK(!entry.get_ref<const std::string&>().empty(), place.text(), ": '", name, "' has an empty text");
+    texts.push_back(entry.get<std::string>());
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::string excerpt(std::string_view text) {
@@ -62,6 +82,7 @@ TextRecord text_record(const Json& object, const RecordOptions& options, RecordL
     record.labels = {label_of(field_of(object, options.label_field, place), options.label_field, place)};
   else if (labels == RecordLabels::several)
     record.labels = labels_of(field_of(object, options.labels_field, place), options.labels_field, place);
+  record.id = id_of(object, options.id_field, place);
   record.place = std::move(place);
   return record;
 }
@@ -70,9 +91,40 @@ QuestionRecord question_record(const Json& object, const RecordOptions& options,
   QuestionRecord record;
   record.question = text_of(object, options.question_field, place);
   record.context = text_of(object, options.context_field, place);
-  if (options.read_answers)
+  if (options.read_answers) {
     record.answers =
         answer_spans(field_of(object, options.answers_field, place), options.answers_field, record.context, place);
+    if (const auto aliases = object.find(options.aliases_field); aliases != object.end() && !aliases->is_null())
+      record.aliases = texts_of(*aliases, options.aliases_field, place);
+  }
+  record.id = id_of(object, options.id_field, place);
+  record.place = std::move(place);
+  return record;
+}
+
+ChoiceRecord choice_record(const Json& object, const RecordOptions& options, RecordPlace place) {
+  ChoiceRecord record;
+  record.question = text_of(object, options.question_field, place);
+  const std::string& field = object.contains(options.context_field) || !object.contains(options.supports_field)
+                                 ? options.context_field
+                                 : options.supports_field;
+  for (const std::string& text : texts_of(field_of(object, field, place), field, place))
+    record.context += (record.context.empty() ? "" : "\n") + text;
+  LONGSPAN_CHECK(!record.context.empty(), place.text(), ": '", field, "' is empty");
+  const std::string& name = options.candidates_field;
+  record.candidates = texts_of(field_of(object, name, place), name, place);
+  const auto& all = record.candidates;
+  LONGSPAN_CHECK(all.size() >= 2, place.text(), ": '", name, "' must have at least two texts, got ", all.size());
+  for (auto each = all.begin(); each != all.end(); ++each)
+    LONGSPAN_CHECK(std::find(all.begin(), each, *each) == each, place.text(), ": the candidate ", excerpt(*each),
+                   " stands twice");
+  if (options.read_answers) {
+    const std::string answer = text_of(object, options.answer_field, place);
+    record.answer = std::find(all.begin(), all.end(), answer) - all.begin();
+    LONGSPAN_CHECK(record.answer < static_cast<int64_t>(all.size()), place.text(), ": the answer ", excerpt(answer),
+                   " is none of the ", all.size(), " candidates");
+  }
+  record.id = id_of(object, options.id_field, place);
   record.place = std::move(place);
   return record;
 }

@@ -12,6 +12,7 @@ namespace longspan::internal {
 /// Throws InputError "<place>: ..." for what is no such record (see records.h).
 TextRecord text_record(const Json& object, const RecordOptions& options, RecordLabels labels, RecordPlace place);
 QuestionRecord question_record(const Json& object, const RecordOptions& options, RecordPlace place);
+ChoiceRecord choice_record(const Json& object, const RecordOptions& options, RecordPlace place);
 
 /// The spans of the answers in `context`; `field` is their name in messages.
 std::vector<AnswerSpan> answer_spans(const Json& answers, std::string_view field, std::string_view context,

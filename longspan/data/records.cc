@@ -113,6 +113,11 @@ Json list_of(std::string_view cell, std::string_view separator) {
   }
 }
 
+/// Makes a list of the cell of that column, if there is one.
+void split_cell(Json& row, const std::string& column, std::string_view separator) {
+  if (const auto cell = row.find(column); cell != row.end()) *cell = list_of(cell->get<std::string>(), separator);
+}
+
 /// What the columns of a row say about the answer, as JSON has it; an empty list where they are empty.
 Json answer_of(const Json& row, const std::string& answers_field, const RecordPlace& place) {
   Json answer = Json::object();
@@ -202,14 +207,22 @@ void read_records(const RecordOptions& options, Progress& progress, const Way& w
 
 std::string RecordPlace::text() const { return str_cat(file ? *file : std::string("record"), ":", line); }
 
+std::vector<std::string> QuestionRecord::right_answers() const {
+  std::vector<std::string> out;
+  for (const AnswerSpan& span : answers)
+    out.push_back(
+        context.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
+  out.insert(out.end(), aliases.begin(), aliases.end());
+  return out;
+}
+
 void read_text_records(const RecordOptions& options, RecordLabels labels, Progress& progress,
                        const std::function<void(TextRecord&&)>& on_record) {
   const OnObject on_object = [&](const Json& object, RecordPlace place) {
     on_record(internal::text_record(object, options, labels, std::move(place)));
   };
   const OnRow on_row = [&](Json row, RecordPlace place) {
-    if (const auto cell = row.find(options.labels_field); labels == RecordLabels::several && cell != row.end())
-      *cell = list_of(cell->get<std::string>(), options.list_separator);
+    if (labels == RecordLabels::several) split_cell(row, options.labels_field, options.list_separator);
     on_object(row, std::move(place));
   };
   read_records(
@@ -228,6 +241,19 @@ void read_question_records(const RecordOptions& options, Progress& progress,
     if (options.read_answers &&
         (row.contains(options.answers_field) || row.contains("start") || row.contains("answer_start")))
       row[options.answers_field] = answer_of(row, options.answers_field, place);
+    split_cell(row, options.aliases_field, options.list_separator);
+    on_object(row, std::move(place));
+  };
+  read_records(options, progress, {"questions", on_object, on_row, {}});
+}
+
+void read_choice_records(const RecordOptions& options, Progress& progress,
+                         const std::function<void(ChoiceRecord&&)>& on_record) {
+  const OnObject on_object = [&](const Json& object, RecordPlace place) {
+    on_record(internal::choice_record(object, options, std::move(place)));
+  };
+  const OnRow on_row = [&](Json row, RecordPlace place) {
+    split_cell(row, options.candidates_field, options.list_separator);
     on_object(row, std::move(place));
   };
   read_records(options, progress, {"questions", on_object, on_row, {}});
@@ -242,6 +268,12 @@ std::vector<TextRecord> read_text_records(const RecordOptions& options, RecordLa
 std::vector<QuestionRecord> read_question_records(const RecordOptions& options, Progress& progress) {
   std::vector<QuestionRecord> records;
   read_question_records(options, progress, [&](QuestionRecord&& record) { records.push_back(std::move(record)); });
+  return records;
+}
+
+std::vector<ChoiceRecord> read_choice_records(const RecordOptions& options, Progress& progress) {
+  std::vector<ChoiceRecord> records;
+  read_choice_records(options, progress, [&](ChoiceRecord&& record) { records.push_back(std::move(record)); });
   return records;
 }
 

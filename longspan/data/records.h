@@ -25,6 +25,7 @@ struct TextRecord {
   std::string text;                 ///< not empty
   std::vector<std::string> labels;  ///< as in the file, each once
   RecordPlace place;
+  std::string id = {};  ///< of the field of that name, "" where there is none
 };
 
 /// Bytes `begin` up to `end` of a context, at the borders of characters; not empty.
@@ -38,6 +39,22 @@ struct QuestionRecord {
   std::string question, context;    ///< not empty
   std::vector<AnswerSpan> answers;  ///< any of them is right; none: the context does not answer it
   RecordPlace place;
+  std::string id = {};
+  std::vector<std::string> aliases = {};  ///< right answers as well, wherever they stand
+
+  /// Whether the right answer is the empty one.
+  bool has_none() const { return answers.empty() && aliases.empty(); }
+  /// All that counts as right.
+  std::vector<std::string> right_answers() const;
+};
+
+/// A question with some answers to choose from, and a text to choose by.
+struct ChoiceRecord {
+  std::string question, context;
+  std::vector<std::string> candidates;  ///< at least two, none twice
+  int64_t answer = -1;                  ///< number of the right one; -1 where it was not read
+  RecordPlace place;
+  std::string id = {};
 };
 
 enum class RecordFormat {
@@ -61,11 +78,13 @@ struct RecordOptions {
   /// Names of the fields (JSON Lines) or columns (CSV); others are passed over.
   std::string text_field = "text", label_field = "label", labels_field = "labels";
   std::string question_field = "question", context_field = "context", answers_field = "answers";
+  std::string aliases_field = "aliases", candidates_field = "candidates", supports_field = "supports";
+  std::string answer_field = "answer", id_field = "id";
   /// Off: the answers of questions are not read, and need not be there.
   bool read_answers = true;
   /// Of CSV: between columns; 0: a comma, in .tsv files a tab.
   char delimiter = 0;
-  /// Of CSV: between the labels of one cell; not empty.
+  /// Of CSV: between the labels, aliases or candidates of one cell; not empty.
   std::string list_separator = ";";
   /// Of plain text: what a document is. The line breaks at the end of a document are left out, other than of a file.
   DocumentRule documents = DocumentRule::file;
@@ -88,7 +107,8 @@ inline constexpr int64_t kLargestRecord = int64_t{64} << 20;
 void read_text_records(const RecordOptions& options, RecordLabels labels, Progress& progress,
                        const std::function<void(TextRecord&&)>& on_record);
 
-/// The same for questions, which plain text has none of. An answer in the field `answers`, a list or one alone, is
+/// The same for questions, which plain text has none of. The field `aliases`, a text or a list of them, need not be
+/// there. An answer in the field `answers`, a list or one alone, is
 /// - text: where it stands first in the context;
 /// - an object {"text": ..., "start": ...}: `start` counts bytes of the context in UTF-8; or "answer_start", which
 ///   counts characters, as SQuAD does. With {"start": ..., "end": ...} the text may be missing.
@@ -98,8 +118,15 @@ void read_text_records(const RecordOptions& options, RecordLabels labels, Progre
 void read_question_records(const RecordOptions& options, Progress& progress,
                            const std::function<void(QuestionRecord&&)>& on_record);
 
+/// The same for questions with candidates, a list of texts. The field `context`, or where there is none `supports`, is
+/// a text or a list of them, which are put one below the other; `answer` is one of the candidates. Throws as above, and
+/// for fewer than two candidates, one that stands twice, and an answer that is none of them.
+void read_choice_records(const RecordOptions& options, Progress& progress,
+                         const std::function<void(ChoiceRecord&&)>& on_record);
+
 /// All of them at once.
 std::vector<TextRecord> read_text_records(const RecordOptions& options, RecordLabels labels, Progress& progress);
 std::vector<QuestionRecord> read_question_records(const RecordOptions& options, Progress& progress);
+std::vector<ChoiceRecord> read_choice_records(const RecordOptions& options, Progress& progress);
 
 }  // namespace longspan

@@ -62,6 +62,9 @@ void check_weights(const SafetensorsFile& file, const EncoderConfig& encoder, co
     case HeadKind::question:
       check("head.out.weight", {2, encoder.width});
       break;
+    case HeadKind::choice:
+      check("head.out.weight", {1, encoder.width});
+      break;
   }
   check_blocks(file, block_options(encoder), prefix + "encoder.");
 }

@@ -9,9 +9,6 @@
 #include <ATen/ops/zeros.h>
 #include <torch/nn/init.h>
 
-#include <algorithm>
-#include <limits>
-
 #include "longspan/models/chunked_nll.h"
 #include "longspan/models/token_inputs.h"
 #include "longspan/nn/packing.h"
@@ -60,8 +57,8 @@ at::Tensor ClassificationHead::forward(const at::Tensor& x, const DropoutKey& dr
   return out_->forward(dropped(at::tanh(dense_->forward(dropped(x, 0))), 1));
 }
 
-SpanHead::SpanHead(const EncoderConfig& config) {
-  out_ = register_module("out", linear(config.width, 2, config.deviation));
+TokenHead::TokenHead(const EncoderConfig& config, int64_t scores) {
+  out_ = register_module("out", linear(config.width, scores, config.deviation));
 }
 
 at::Tensor pooled(const at::Tensor& x, const at::Tensor& cu, Pooling pooling) {
@@ -71,17 +68,6 @@ at::Tensor pooled(const at::Tensor& x, const at::Tensor& cu, Pooling pooling) {
   for (std::size_t i = 0; i + 1 < border.size(); ++i)
     rows.push_back(x[0].narrow(0, border[i], border[i + 1] - border[i]).mean(0));
   return at::stack(rows);
-}
-
-Span best_span(const double* starts, const double* ends, int64_t begin, int64_t end, int64_t longest) {
-  Span best{begin, begin, -std::numeric_limits<double>::infinity()};
-  for (int64_t first = begin; first < end; ++first) {
-    for (int64_t last = first; last < std::min(end, first + longest); ++last) {
-      const double score = starts[first] + ends[last];
-      if (score > best.score) best = {first, last + 1, score};
-    }
-  }
-  return best;
 }
 
 }  // namespace longspan::models

@@ -22,6 +22,7 @@ enum class HeadKind {
   classification,   ///< one of the labels
   multi_label,      ///< any number of the labels
   question,         ///< the part of a context that answers a question
+  choice,           ///< one of the candidates that come with a question
 };
 
 /// "masked_language", ... ; all of them in order.
@@ -38,15 +39,15 @@ enum class Pooling {
 /// Which tokens see all and are seen by all, in an attention that has such tokens.
 enum class GlobalTokens {
   attention,  ///< those that it chooses
-  task,       ///< instead the first token of a sequence and those of the question
+  task,       ///< instead the first token of a sequence and those of the question and its candidates
 };
 
 struct HeadConfig {
   HeadKind kind = HeadKind::masked_language;
   Pooling pooling = Pooling::first;  ///< classification, multi_label
   GlobalTokens global_tokens = GlobalTokens::attention;
-  int64_t answer_tokens = 64;       ///< question: length of the longest answer
-  bool may_be_empty = false;        ///< question: a context need not have the answer, and then the answer is ""
+  int64_t answer_tokens = 64;            ///< question: length of the longest answer
+  bool may_be_empty = false;             ///< question: a context need not have the answer, and then the answer is ""
   std::vector<std::string> labels = {};  ///< classification (at least 2), multi_label (at least 1): their names
 };
 
@@ -86,11 +87,11 @@ class ClassificationHead : public torch::nn::Module {
   torch::nn::Linear dense_{nullptr}, out_{nullptr};
 };
 
-/// Tokens to scores of being the first and the last one of the answer.
-class SpanHead : public torch::nn::Module {
+/// Tokens to scores: of being the first and the last one of the answer, or of standing for the right candidate.
+class TokenHead : public torch::nn::Module {
  public:
-  explicit SpanHead(const EncoderConfig& config);
-  /// x [T, E] -> [T, 2].
+  TokenHead(const EncoderConfig& config, int64_t scores);
+  /// x [T, E] -> [T, scores].
   at::Tensor forward(const at::Tensor& x) { return out_->forward(x); }
 
  private:
@@ -99,14 +100,5 @@ class SpanHead : public torch::nn::Module {
 
 /// Rows of sequences x [1, T, E] with borders cu [S + 1] (int64, CPU, no sequence empty) -> [S, E].
 at::Tensor pooled(const at::Tensor& x, const at::Tensor& cu, Pooling pooling);
-
-/// The best span of a context whose tokens are [begin, end): it starts where `starts` and ends where `ends` (last token
-/// included) are together highest among all of at most `longest` tokens; both hold a score for every token of the
-/// sequence. O((end - begin) longest). Of equals the first and then the shortest.
-struct Span {
-  int64_t begin = 0, end = 0;  ///< tokens [begin, end)
-  double score = 0;            ///< sum of the two
-};
-Span best_span(const double* starts, const double* ends, int64_t begin, int64_t end, int64_t longest);
 
 }  // namespace longspan::models

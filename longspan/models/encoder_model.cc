@@ -28,7 +28,10 @@ EncoderModel::EncoderModel(EncoderConfig encoder, HeadConfig head)
       classification_ = register_module("head", std::make_shared<ClassificationHead>(config, head_));
       break;
     case HeadKind::question:
-      span_ = register_module("head", std::make_shared<SpanHead>(config));
+      span_ = register_module("head", std::make_shared<TokenHead>(config, 2));
+      break;
+    case HeadKind::choice:
+      choice_ = register_module("head", std::make_shared<TokenHead>(config, 1));
       break;
   }
 }
@@ -56,6 +59,10 @@ at::Tensor EncoderModel::label_logits(const at::Tensor& hidden, const at::Tensor
 
 at::Tensor EncoderModel::span_logits(const at::Tensor& hidden) {
   return needed(span_, head_, "answers").forward(hidden[0]);
+}
+
+at::Tensor EncoderModel::choice_logits(const at::Tensor& hidden, const at::Tensor& places) {
+  return needed(choice_, head_, "candidates").forward(hidden[0].index_select(0, places)).squeeze(1);
 }
 
 }  // namespace longspan::models

@@ -40,6 +40,8 @@ class EncoderModel : public torch::nn::Module {
   at::Tensor label_logits(const at::Tensor& hidden, const at::Tensor& cu_seqlens, const DropoutKey& dropout = {});
   /// question: scores of every token as the first and as the last one of the answer, [T, 2].
   at::Tensor span_logits(const at::Tensor& hidden);
+  /// choice: scores of the tokens at `places` [P] of the pack's rows, each of which stands for a candidate, [P].
+  at::Tensor choice_logits(const at::Tensor& hidden, const at::Tensor& places);
 
   /// As of LanguageModel.
   void recompute_blocks(bool on) { encoder_->recompute_blocks(on); }
@@ -53,7 +55,7 @@ class EncoderModel : public torch::nn::Module {
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<MaskedLanguageHead> masked_language_;
   std::shared_ptr<ClassificationHead> classification_;
-  std::shared_ptr<SpanHead> span_;
+  std::shared_ptr<TokenHead> span_, choice_;
 };
 
 }  // namespace longspan::models

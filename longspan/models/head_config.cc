@@ -13,7 +13,8 @@ bool has_labels(HeadKind kind) { return kind == HeadKind::classification || kind
 }  // namespace
 
 const std::vector<std::string>& head_kinds() {
-  static const std::vector<std::string> names = {"masked_language", "classification", "multi_label", "question"};
+  static const std::vector<std::string> names = {"masked_language", "classification", "multi_label", "question",
+                                                 "choice"};
   return names;
 }
 
@@ -25,7 +26,7 @@ HeadKind head_kind(const std::string& name) {
     if (names[i] == name) return static_cast<HeadKind>(i);
   const std::string near = nearest_name(name, names);
   throw InputError(str_cat("unknown kind of task '", name, "'",
-                           near.empty() ? "; known: masked_language classification multi_label question"
+                           near.empty() ? "; known: masked_language classification multi_label question choice"
                                         : "; did you mean '" + near + "'?"));
 }
 
@@ -37,7 +38,8 @@ const FieldTable<HeadConfig>& head_fields() {
                   {{"masked_language", HeadKind::masked_language},
                    {"classification", HeadKind::classification},
                    {"multi_label", HeadKind::multi_label},
-                   {"question", HeadKind::question}},
+                   {"question", HeadKind::question},
+                   {"choice", HeadKind::choice}},
                   "what the model is to tell")
           .choice("pooling", &C::pooling, {{"first", Pooling::first}, {"mean", Pooling::mean}},
                   "classification: what of a sequence is looked at, its first token or the mean of all")
@@ -45,7 +47,7 @@ const FieldTable<HeadConfig>& head_fields() {
               "global_tokens", &C::global_tokens,
               {{"attention", GlobalTokens::attention}, {"task", GlobalTokens::task}},
               "tokens that see all, in an attention that has such: those that it chooses, or the first one and those "
-              "of the question")
+              "of the question and its candidates")
           .integer("answer_tokens", &C::answer_tokens, {1, 1 << 20}, "question: tokens of the longest answer")
           .boolean("may_be_empty", &C::may_be_empty, "question: a context need not have the answer");
   return table;

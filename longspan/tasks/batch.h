@@ -1,4 +1,4 @@
-// Examples side by side, and what a model makes of them.
+// Examples side by side.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,36 +13,50 @@
 
 namespace longspan::tasks {
 
-/// What decides which tokens of a row are hidden: rows of a step in training, {0, example} in an evaluation.
-struct MaskingKey {
+/// What decides what is drawn for an example, the tokens that are hidden and the windows that are read: rows of a step
+/// in training, {0, example} in an evaluation.
+struct DrawKey {
   uint64_t seed = 0;
   uint64_t step = 0;
   uint64_t first_row = 0;  ///< of the batch's first example, the others follow
 };
 
+/// question: where in the pack an answer's first and last token may stand, and where they do.
+struct AnswerPlaces {
+  std::vector<TokenSpan> contexts;    ///< rows of each window's context
+  std::vector<int64_t> first_rows;    ///< row of each window's first token; together they stand for the empty answer
+  std::vector<int64_t> begins, ends;  ///< rows of the first and of the last token of what is to be found
+  bool empty_is_right = false;        ///< instead
+  bool has_target() const { return empty_is_right || !begins.empty(); }
+};
+
 struct Batch {
-  models::SequencePack pack;
+  models::SequencePack pack;      ///< the windows of the first example, those of the next one, ...
   std::vector<int64_t> examples;  ///< numbers in their set
-  at::Tensor places;              ///< masked_language: rows of the pack to be predicted [P]
-  at::Tensor targets;             ///< masked_language [P], classification [S]: int64; multi_label [S, labels]: 0 or 1
-  /// question: rows of the pack where the answer begins and where its last token stands; the sequence's first row for
-  /// the empty answer, -1 where there is nothing to learn.
-  std::vector<TokenSpan> answers;
-  std::vector<TokenSpan> contexts;  ///< question: rows of the context
-  int64_t targets_in_loss = 0;      ///< how many numbers losses() gives
+  std::vector<int64_t> borders;   ///< sequences [borders[i], borders[i + 1]) of the pack are windows of example i
+  std::vector<int64_t> read;      ///< number of each sequence among the windows of its example
+  at::Tensor places;              ///< rows of the pack: masked_language the hidden tokens [P]; choice the candidates of
+                                  ///< every sequence [C]
+  at::Tensor targets;             ///< masked_language [P], classification and choice [S]: int64, -1 for unknown;
+                                  ///< multi_label [S, labels]: 0 or 1
+  std::vector<int64_t> candidates;    ///< choice: how many each example has
+  std::vector<AnswerPlaces> answers;  ///< question: of each example
+  int64_t targets_in_loss = 0;        ///< how many numbers losses() gives
+
+  int64_t sequences() const { return borders.empty() ? 0 : borders.back(); }
+};
+
+struct BatchOptions {
+  MaskingOptions masking;
+  int64_t train_windows = 0;  ///< see WindowOptions; 0: all windows are read
+  LearnAnswers learn_answers = LearnAnswers::first;
 };
 
 /// The batch of some examples. `head`: labels and whether answers may be empty.
 Batch make_batch(const ExampleSet& set, std::span<const int64_t> examples, const models::HeadConfig& head,
-                 const models::EncoderConfig& encoder, const MaskingOptions& masking, const MaskingKey& key);
+                 const models::EncoderConfig& encoder, const BatchOptions& options, const DrawKey& key);
 
-/// The losses that a step's mean is over, in nats, with their graph: masked_language the nll of every hidden token;
-/// classification that of every label; multi_label the binary cross entropy of every example and label; question half
-/// the nll of the answer's first token and half that of its last one, both among the tokens of the context (and the
-/// first token of the sequence, which stands for the empty answer, where that may be).
-///
-/// `first_example`: number of the batch's first example in its step, for dropout in the head.
-at::Tensor losses(models::EncoderModel& model, const Batch& batch, const at::Tensor& hidden, uint64_t dropout_seed,
-                  int64_t first_example, int64_t chunk);
+/// Sequences [begin, end) of a batch: their pack, and the places in it.
+Batch part_of(const Batch& batch, int64_t begin, int64_t end);
 
 }  // namespace longspan::tasks

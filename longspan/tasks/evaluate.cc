@@ -9,12 +9,13 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <utility>
 
+#include "longspan/metrics/likelihood.h"
 #include "longspan/nn/packing.h"
+#include "longspan/tasks/answer_metrics.h"
 #include "longspan/tasks/batch.h"
-#include "longspan/tasks/predictions.h"
+#include "longspan/tasks/losses.h"
 #include "longspan/train/autocast.h"
 #include "longspan/train/evaluation_mode.h"
 #include "longspan/train/sums.h"
@@ -44,58 +45,74 @@ std::span<const int64_t> together(const ExampleSet& set, const std::vector<int64
   int64_t tokens = 0;
   std::size_t end = begin;
   for (; end < examples.size(); ++end) {
-    tokens += static_cast<int64_t>(set.examples[static_cast<std::size_t>(examples[end])].tokens.size());
+    tokens += set.examples[static_cast<std::size_t>(examples[end])].tokens();
     if (end > begin && tokens > kTokensTogether) break;
   }
   return std::span(examples).subspan(begin, end - begin);
 }
 
+/// head_scores() of a batch, some of its sequences at a time: a long document has many.
+at::Tensor scores_of(models::EncoderModel& model, const Batch& batch) {
+  const std::vector<int64_t> border = nn::borders(batch.pack.cu_seqlens);
+  const int64_t sequences = batch.sequences();
+  std::vector<at::Tensor> scores;
+  for (int64_t begin = 0; begin < sequences;) {
+    const auto rows = [&](int64_t end) {
+      return border[static_cast<std::size_t>(end)] - border[static_cast<std::size_t>(begin)];
+    };
+    int64_t end = begin + 1;
+    while (end < sequences && rows(end + 1) <= kTokensTogether) ++end;
+    const Batch part = part_of(batch, begin, end);
+    scores.push_back(head_scores(model, part, model.hidden(part.pack)));
+    begin = end;
+  }
+  return scores.size() == 1 ? scores.front() : at::cat(scores);
+}
+
 /// Sums over the batches of an evaluation.
 class Sums {
  public:
-  Sums(models::EncoderModel& model, const ExampleSet& set) : model_(model), set_(set) {}
+  Sums(models::EncoderModel& model, const ExampleSet& set, const EvaluateOptions& options)
+      : model_(model), set_(set), options_(options) {}
 
-  void add(const Batch& batch, const at::Tensor& hidden) {
-    if (set_.kind == HeadKind::masked_language) return add_masked(batch, hidden);
-    loss_ += train::ordered_sum(losses(model_, batch, hidden, 0, 0, 0));
+  void add(const Batch& batch) {
+    examples_ += static_cast<int64_t>(batch.examples.size());
     targets_ += batch.targets_in_loss;
-    for (Prediction& prediction : predictions(model_, set_, batch, hidden)) {
+    if (set_.kind == HeadKind::masked_language) return add_masked(batch, model_.hidden(batch.pack));
+    const models::HeadConfig& head = model_.head_config();
+    const at::Tensor scores = scores_of(model_, batch);
+    loss_ += train::ordered_sum(losses(head, batch, scores));
+    for (Prediction& prediction : predictions(head, set_, batch, scores, options_.answers)) {
       const auto number = static_cast<std::size_t>(prediction.example);
       if (set_.kind == HeadKind::question) {
-        add_answer(prediction.answer, set_.questions[number]);
+        answers_.push_back({set_.ids[number], std::move(prediction), set_.questions[number].right_answers()});
       } else {
         predicted_.push_back(std::move(prediction.labels));
         expected_.push_back(set_.examples[number].labels);
       }
-      ++examples_;
     }
   }
 
-  Evaluation result() const {
+  Evaluation result() {
     Evaluation out;
     out.examples = examples_;
     out.targets = targets_;
     out.loss = loss_ / static_cast<double>(targets_);
-    const auto share = [](double sum, int64_t of) { return of > 0 ? sum / static_cast<double>(of) : 0; };
-    const auto counts = count_labels(predicted_, expected_, static_cast<int64_t>(model_.head_config().labels.size()));
     switch (set_.kind) {
       case HeadKind::masked_language:
-        out.metrics = {{"accuracy", share(static_cast<double>(right_), targets_)},
-                       {"perplexity", std::exp(out.loss)},
-                       {"bits_per_token", out.loss / std::numbers::ln2}};
+        out.metrics = {{"accuracy", targets_ > 0 ? static_cast<double>(right_) / static_cast<double>(targets_) : 0},
+                       {"perplexity", metrics::perplexity(out.loss)},
+                       {"bits_per_token", metrics::masked_bpc(out.loss)}};
         break;
       case HeadKind::classification:
-        out.metrics = {{"accuracy", exact_share(predicted_, expected_)},
-                       {"macro_f1", macro_f1(counts)},
-                       {"micro_f1", micro_f1(counts)}};
-        break;
       case HeadKind::multi_label:
-        out.metrics = {{"macro_f1", macro_f1(counts)},
-                       {"micro_f1", micro_f1(counts)},
-                       {"exact_match", exact_share(predicted_, expected_)}};
+        out.metrics = label_metrics();
+        break;
+      case HeadKind::choice:
+        out.metrics = {{"accuracy", metrics::exact_share(predicted_, expected_)}};
         break;
       case HeadKind::question:
-        out.metrics = {{"exact_match", share(exact_, examples_)}, {"f1", share(f1_, examples_)}};
+        out.metrics = answer_metrics(std::move(answers_));
         break;
     }
     return out;
@@ -103,8 +120,6 @@ class Sums {
 
  private:
   void add_masked(const Batch& batch, const at::Tensor& hidden) {
-    examples_ += static_cast<int64_t>(batch.examples.size());
-    targets_ += batch.targets_in_loss;
     const int64_t rows = std::max<int64_t>(kLogitsTogether / model_.encoder_config().vocabulary, 16);
     for (int64_t begin = 0; begin < batch.targets_in_loss; begin += rows) {
       const int64_t size = std::min(rows, batch.targets_in_loss - begin);
@@ -116,20 +131,27 @@ class Sums {
     }
   }
 
-  void add_answer(const std::string& answer, const QuestionRecord& record) {
-    std::vector<std::string> right;
-    for (const AnswerSpan& span : record.answers)
-      right.push_back(
-          record.context.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
-    exact_ += exact_match(answer, right);
-    f1_ += answer_f1(answer, right);
+  metrics::Metrics label_metrics() const {
+    const bool one = set_.kind == HeadKind::classification;
+    const auto labels = static_cast<int64_t>(model_.head_config().labels.size());
+    const auto counts = metrics::count_labels(predicted_, expected_, labels);
+    const auto absent =
+        options_.absent_labels.value_or(one ? metrics::AbsentLabels::skip : metrics::AbsentLabels::zero);
+    const double macro = metrics::macro_f1(counts, absent), micro = metrics::micro_f1(counts),
+                 exact = metrics::exact_share(predicted_, expected_);
+    if (!one) return {{"macro_f1", macro}, {"micro_f1", micro}, {"exact_match", exact}};
+    metrics::Metrics out = {{"accuracy", exact}, {"macro_f1", macro}, {"micro_f1", micro}};
+    if (labels == 2) out.emplace_back("f1", counts[1].f1());
+    return out;
   }
 
   models::EncoderModel& model_;
   const ExampleSet& set_;
-  double loss_ = 0, exact_ = 0, f1_ = 0;
+  const EvaluateOptions& options_;
+  double loss_ = 0;
   int64_t targets_ = 0, examples_ = 0, right_ = 0;
   std::vector<std::vector<int64_t>> predicted_, expected_;
+  std::vector<JudgedAnswer> answers_;
 };
 
 void check_set(const models::EncoderModel& model, const ExampleSet& set) {
@@ -149,26 +171,32 @@ Evaluation evaluate(models::EncoderModel& model, const ExampleSet& set, const Ev
   c10::InferenceMode inference;
   train::EvaluationMode evaluation(model);
   train::AutocastGuard autocast(options.autocast);
-  Sums sums(model, set);
-  int64_t tokens = 0;
+  BatchOptions batches;
+  batches.masking = options.masking;
+  batches.learn_answers = options.learn_answers;
+  Sums sums(model, set, options);
+  int64_t tokens = 0, sequences = 0;
   for (std::size_t begin = 0; begin < examples.size();) {
     const auto numbers = together(set, examples, begin);
     // What is hidden depends on the example, not on what it is read with.
-    const Batch batch = make_batch(set, numbers, model.head_config(), model.encoder_config(), options.masking,
+    const Batch batch = make_batch(set, numbers, model.head_config(), model.encoder_config(), batches,
                                    {options.seed, 0, static_cast<uint64_t>(begin)});
-    sums.add(batch, model.hidden(batch.pack));
+    sums.add(batch);
     tokens += batch.pack.tokens.size(1);
+    sequences += batch.sequences();
     begin += numbers.size();
     if (on_examples) on_examples(static_cast<int64_t>(begin), static_cast<int64_t>(examples.size()));
   }
   Evaluation out = sums.result();
   out.tokens = tokens;
+  out.sequences = sequences;
   if (out.targets > 0 && !std::isfinite(out.loss)) throw train::NonFiniteError("task: the loss is not finite");
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }
 
-void predict(models::EncoderModel& model, const ExampleSet& set, bool bf16, const OnPrediction& on_prediction) {
+void predict(models::EncoderModel& model, const ExampleSet& set, bool bf16, const OnPrediction& on_prediction,
+             const AnswerOptions& answers) {
   check_set(model, set);
   const std::vector<int64_t> examples = chosen(set.size(), 0);
   c10::InferenceMode inference;
@@ -177,7 +205,7 @@ void predict(models::EncoderModel& model, const ExampleSet& set, bool bf16, cons
   for (std::size_t begin = 0; begin < examples.size();) {
     const auto numbers = together(set, examples, begin);
     const Batch batch = make_batch(set, numbers, model.head_config(), model.encoder_config(), {}, {});
-    for (const Prediction& prediction : predictions(model, set, batch, model.hidden(batch.pack)))
+    for (const Prediction& prediction : predictions(model.head_config(), set, batch, scores_of(model, batch), answers))
       on_prediction(prediction);
     begin += numbers.size();
   }

@@ -20,7 +20,8 @@ const FieldTable<TaskOptions>& task_fields() {
                                       {"sequences", "reset_at_documents", "peer_timeout", "valid_blocks"})
                                 .integer("valid_examples", &TaskOptions::valid_examples, {0, 1e12},
                                          "examples that a validation measures, 0 = all")
-                                .part(&TaskOptions::masking, masking_fields());
+                                .part(&TaskOptions::masking, masking_fields())
+                                .part(&TaskOptions::windows, window_fields());
   return table;
 }
 

@@ -6,6 +6,7 @@
 #include "longspan/base/fields.h"
 #include "longspan/io/json.h"
 #include "longspan/tasks/masking.h"
+#include "longspan/tasks/windows.h"
 #include "longspan/train/options.h"
 
 namespace longspan::tasks {
@@ -18,6 +19,7 @@ struct TaskOptions {
   /// `length`: tokens of an example at the most, special ones included.
   train::TrainOptions train = usual_training();
   MaskingOptions masking;      ///< masked_language
+  WindowOptions windows;       ///< of the other kinds: texts longer than `length`
   int64_t valid_examples = 0;  ///< how many are measured, spread evenly over the split; 0 = all
 };
 

@@ -1,15 +1,15 @@
 #include "longspan/tasks/predictions.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "longspan/nn/packing.h"
+#include "longspan/tasks/best_spans.h"
+#include "longspan/tasks/losses.h"
+#include "longspan/text/utf8.h"
 
 namespace longspan::tasks {
 
@@ -23,75 +23,75 @@ std::vector<double> numbers(const at::Tensor& values) {
   return {begin, begin + data.numel()};
 }
 
-void set_labels(Prediction& prediction, HeadKind kind) {
-  const auto& p = prediction.probabilities;
-  if (kind == HeadKind::classification) {
-    prediction.labels = {std::ranges::max_element(p) - p.begin()};
-    return;
-  }
-  for (std::size_t label = 0; label < p.size(); ++label)
-    if (p[label] >= 0.5) prediction.labels.push_back(static_cast<int64_t>(label));
-}
+int64_t likeliest(const std::vector<double>& p) { return std::ranges::max_element(p) - p.begin(); }
 
-/// Log probabilities of every row of the context as the answer's first and as its last, and of the empty answer.
-struct SpanScores {
-  std::vector<double> starts, ends;
-  double empty_start = 0, empty_end = 0;
-};
-
-SpanScores span_scores(const at::Tensor& scores, const TokenSpan& context, int64_t first_row, bool may_be_empty) {
-  at::Tensor rows = scores.narrow(0, context.begin, context.end - context.begin);
-  if (may_be_empty) rows = at::cat({rows, scores.narrow(0, first_row, 1)});
-  const at::Tensor log_p = at::log_softmax(rows.to(at::kDouble), 0);
-  SpanScores out{numbers(log_p.select(1, 0)), numbers(log_p.select(1, 1))};
-  if (may_be_empty) {
-    out.empty_start = out.starts.back();
-    out.empty_end = out.ends.back();
-    out.starts.pop_back();
-    out.ends.pop_back();
-  }
+Answer answer_at(const ScoredSpan& span, const std::string& context) {
+  const std::string_view text = context;
+  const auto begin = static_cast<std::size_t>(span.bytes.begin), end = static_cast<std::size_t>(span.bytes.end);
+  Answer out{std::string(text.substr(begin, end - begin)), span.bytes, {}, span.score};
+  out.characters.begin = static_cast<int64_t>(count_characters(text.substr(0, begin)));
+  out.characters.end = out.characters.begin + static_cast<int64_t>(count_characters(out.text));
   return out;
 }
 
-void set_answer(Prediction& prediction, const Example& example, std::string_view context, const SpanScores& scores,
-                const models::HeadConfig& head) {
-  const auto tokens = static_cast<int64_t>(scores.starts.size());
-  const models::Span span = models::best_span(scores.starts.data(), scores.ends.data(), 0, tokens, head.answer_tokens);
-  const double empty = scores.empty_start + scores.empty_end;
-  if (head.may_be_empty && empty >= span.score) {
-    prediction.probability = std::exp(empty);
-    return;
+void set_answer(Prediction& prediction, const models::HeadConfig& head, const Example& example,
+                const std::string& context, const Batch& batch, std::size_t i, const at::Tensor& scores,
+                const AnswerOptions& options) {
+  const AnswerPlaces& places = batch.answers[i];
+  const at::Tensor log_p = place_log_probabilities(places, scores.to(at::kDouble), head.may_be_empty);
+  const std::vector<double> starts = numbers(log_p.select(1, 0)), ends = numbers(log_p.select(1, 1));
+  BestSpans spans(options.best);
+  auto place = static_cast<std::size_t>(head.may_be_empty);
+  for (std::size_t window = 0; window < places.contexts.size(); ++window) {
+    const auto read = batch.read[static_cast<std::size_t>(batch.borders[i]) + window];
+    const Sequence& sequence = example.windows[static_cast<std::size_t>(read)];
+    const int64_t tokens = places.contexts[window].size();
+    spans.add(starts.data() + place, ends.data() + place, tokens,
+              options.longest > 0 ? options.longest : head.answer_tokens, [&](TokenSpan span) {
+                return answer_bytes(sequence, context,
+                                    {sequence.context.begin + span.begin, sequence.context.begin + span.end});
+              });
+    place += static_cast<std::size_t>(tokens);
   }
-  prediction.probability = std::exp(span.score);
-  prediction.answer =
-      answer_text(example, context, {example.context.begin + span.begin, example.context.begin + span.end});
-  const auto begin = static_cast<std::size_t>(example.offsets[static_cast<std::size_t>(span.begin)]);
-  prediction.answer_begin = static_cast<int64_t>(std::min(context.find(prediction.answer, begin), context.size()));
+  for (const ScoredSpan& span : spans.sorted()) prediction.best.push_back(answer_at(span, context));
+  if (!prediction.best.empty()) prediction.answer = prediction.best.front();
+  if (!head.may_be_empty) return;
+  Answer empty;
+  empty.score = starts[0] + ends[0];
+  if (!prediction.best.empty()) prediction.no_answer_score = empty.score - prediction.best.front().score;
+  if (!prediction.no_answer_score || *prediction.no_answer_score > options.threshold) prediction.answer = empty;
 }
 
 }  // namespace
 
-std::vector<Prediction> predictions(models::EncoderModel& model, const ExampleSet& set, const Batch& batch,
-                                    const at::Tensor& hidden) {
-  const models::HeadConfig& head = model.head_config();
+double Answer::probability() const { return std::exp(score); }
+
+std::vector<Prediction> predictions(const models::HeadConfig& head, const ExampleSet& set, const Batch& batch,
+                                    const at::Tensor& scores, const AnswerOptions& options) {
   LONGSPAN_CHECK(head.kind != HeadKind::masked_language, "task: a masked language model has nothing to predict here");
+  LONGSPAN_CHECK(options.longest >= 0 && options.best >= 1,
+                 "task: longest must be at least 0 and best at least 1, got ", options.longest, " and ", options.best);
   std::vector<Prediction> out(batch.examples.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i].example = batch.examples[i];
-  if (head.kind == HeadKind::question) {
-    const at::Tensor scores = model.span_logits(hidden);
-    const std::vector<int64_t> border = nn::borders(batch.pack.cu_seqlens);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const auto number = static_cast<std::size_t>(out[i].example);
-      set_answer(out[i], set.examples[number], set.questions[number].context,
-                 span_scores(scores, batch.contexts[i], border[i], head.may_be_empty), head);
-    }
-    return out;
-  }
-  const at::Tensor scores = model.label_logits(hidden, batch.pack.cu_seqlens).to(at::kDouble);
-  const at::Tensor p = head.kind == HeadKind::classification ? at::softmax(scores, 1) : at::sigmoid(scores);
+  at::Tensor p;
+  if (head.kind == HeadKind::classification) p = at::softmax(label_scores(batch, scores).to(at::kDouble), 1);
+  if (head.kind == HeadKind::multi_label) p = at::sigmoid(label_scores(batch, scores).to(at::kDouble));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i].probabilities = numbers(p[static_cast<int64_t>(i)]);
-    set_labels(out[i], head.kind);
+    Prediction& prediction = out[i];
+    prediction.example = batch.examples[i];
+    const auto number = static_cast<std::size_t>(prediction.example);
+    if (head.kind == HeadKind::question) {
+      set_answer(prediction, head, set.examples[number], set.questions[number].context, batch, i, scores, options);
+      continue;
+    }
+    prediction.probabilities =
+        numbers(head.kind == HeadKind::choice ? at::softmax(candidate_scores(batch, scores, i).to(at::kDouble), 0)
+                                              : p[static_cast<int64_t>(i)]);
+    if (head.kind != HeadKind::multi_label) {
+      prediction.labels = {likeliest(prediction.probabilities)};
+      continue;
+    }
+    for (std::size_t label = 0; label < prediction.probabilities.size(); ++label)
+      if (prediction.probabilities[label] >= 0.5) prediction.labels.push_back(static_cast<int64_t>(label));
   }
   return out;
 }

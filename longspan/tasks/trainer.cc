@@ -9,6 +9,7 @@
 
 #include "longspan/base/rng.h"
 #include "longspan/tasks/batch.h"
+#include "longspan/tasks/losses.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/autocast.h"
 #include "longspan/train/memory.h"
@@ -42,9 +43,10 @@ void check_examples(const char* name, const ExampleSet& set, const models::Encod
   check_labels(set, name);
   if (config.positions != models::Positions::learned) return;
   for (const Example& example : set.examples)
-    LONGSPAN_CHECK(static_cast<int64_t>(example.tokens.size()) <= config.max_positions, "task: ", name,
-                   " has a sequence of ", example.tokens.size(), " tokens, but encoder.max_positions is ",
-                   config.max_positions);
+    for (const Sequence& window : example.windows)
+      LONGSPAN_CHECK(static_cast<int64_t>(window.tokens.size()) <= config.max_positions, "task: ", name,
+                     " has a sequence of ", window.tokens.size(), " tokens, but encoder.max_positions is ",
+                     config.max_positions);
 }
 
 }  // namespace
@@ -75,8 +77,8 @@ TaskTrainer::~TaskTrainer() = default;
 
 /// Forward and backward of a part of the step under way, each of whose losses has this weight; returns their sum. A sum
 /// that is not finite leaves the gradients alone.
-double TaskTrainer::accumulate(const Batch& batch, int64_t first_row, int64_t first_token, double weight,
-                               bool with_penalty) {
+double TaskTrainer::accumulate(const Batch& batch, int64_t first_row, int64_t first_sequence, int64_t first_token,
+                               double weight, bool with_penalty) {
   const auto seed = static_cast<uint64_t>(options_.train.seed), step = static_cast<uint64_t>(step_);
   torch::manual_seed(stream_of({seed, kAttentionDropout, step, static_cast<uint64_t>(first_row)}));
   at::Tensor loss;
@@ -84,7 +86,8 @@ double TaskTrainer::accumulate(const Batch& batch, int64_t first_row, int64_t fi
     train::AutocastGuard autocast(bf16_);
     const at::Tensor hidden =
         model_->hidden(batch.pack, models::DropoutKey{stream_of({seed, kResidualDropout, step}), first_token});
-    loss = losses(*model_, batch, hidden, stream_of({seed, kHeadDropout, step}), first_row, options_.train.loss_chunk);
+    loss = losses(*model_, batch, hidden, stream_of({seed, kHeadDropout, step}), first_sequence,
+                  options_.train.loss_chunk);
   }
   const double sum = train::ordered_sum(loss);
   if (!std::isfinite(sum)) return sum;
@@ -116,14 +119,17 @@ train::StepResult TaskTrainer::step() {
   for (int64_t first = 0; first < general.batch; first += part_rows) {
     parts.push_back(make_batch(
         train_, std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(part_rows)),
-        model_->head_config(), model_->encoder_config(), options_.masking,
+        model_->head_config(), model_->encoder_config(),
+        {options_.masking, options_.windows.train_windows, options_.windows.learn_answers},
         {static_cast<uint64_t>(general.seed), static_cast<uint64_t>(step_) + 1, static_cast<uint64_t>(first)}));
     targets += parts.back().targets_in_loss;
   }
   const double weight = 1 / static_cast<double>(std::max<int64_t>(targets, 1));
   double sum = 0;
+  int64_t sequences = 0;
   for (std::size_t part = 0; part < parts.size() && std::isfinite(sum); ++part) {
-    sum += accumulate(parts[part], static_cast<int64_t>(part) * part_rows, result.tokens, weight, part == 0);
+    sum += accumulate(parts[part], static_cast<int64_t>(part) * part_rows, sequences, result.tokens, weight, part == 0);
+    sequences += parts[part].sequences();
     result.tokens += parts[part].pack.tokens.size(1);
   }
   result.loss = sum * weight;
@@ -150,6 +156,7 @@ train::ValidationResult TaskTrainer::validate() {
   options.seed = static_cast<uint64_t>(options_.train.seed);
   options.examples = options_.valid_examples;
   options.autocast = bf16_;
+  options.learn_answers = options_.windows.learn_answers;
   const Evaluation evaluation = evaluate(*model_, *valid_, options);
   train::ValidationResult result;
   result.step = step_;

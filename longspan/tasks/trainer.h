@@ -63,7 +63,8 @@ class TaskTrainer {
  private:
   models::NamedTensors tensors() const;
   std::vector<std::string> load(const std::string& checkpoint);
-  double accumulate(const Batch& batch, int64_t first_row, int64_t first_token, double weight, bool with_penalty);
+  double accumulate(const Batch& batch, int64_t first_row, int64_t first_sequence, int64_t first_token, double weight,
+                    bool with_penalty);
 
   std::shared_ptr<models::EncoderModel> model_;
   const ExampleSet& train_;

@@ -1,5 +1,6 @@
 #include "longspan/text/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -34,6 +35,26 @@ std::string utf8_fault(std::string_view text, int64_t offset) {
   const auto byte = static_cast<unsigned char>(text[at]);
   return str_cat("is not UTF-8 at byte ", offset + static_cast<int64_t>(at), " of the text (0x", kDigits[byte >> 4],
                  kDigits[byte & 15], "); convert it, or use the tokenizer bytes");
+}
+
+std::size_t count_characters(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) text.remove_prefix(std::max<std::size_t>(1, utf8_character(text)));
+  return count;
+}
+
+std::size_t character_begin(std::string_view text, std::size_t at) {
+  constexpr std::size_t kLongest = 4;
+  for (std::size_t back = 1; back < kLongest && back <= at; ++back) {
+    const std::size_t begin = at - back;
+    if (!continues_character(text[begin])) return utf8_character(text.substr(begin)) > back ? begin : at;
+  }
+  return at;
+}
+
+std::size_t character_end(std::string_view text, std::size_t at) {
+  const std::size_t begin = character_begin(text, at);
+  return begin < at ? begin + utf8_character(text.substr(begin)) : at;
 }
 
 std::size_t whole_characters(std::string_view text) {

@@ -16,6 +16,13 @@ std::size_t invalid_utf8(std::string_view text);
 /// byte 12 of the text (0xe9); ..."; else "".
 std::string utf8_fault(std::string_view text, int64_t offset);
 
+/// Characters of `text`: those of UTF-8, and every byte that belongs to none.
+std::size_t count_characters(std::string_view text);
+/// Where the character begins that byte `at` of `text` belongs to, and where the one ends before whose end `at` lies:
+/// `at` itself at a border of characters, and where there is no UTF-8.
+std::size_t character_begin(std::string_view text, std::size_t at);
+std::size_t character_end(std::string_view text, std::size_t at);
+
 /// Bytes at the start of `text` that can be shown: everything but an unfinished character at the end. Bytes that are no
 /// UTF-8 at all are passed through, never held back for more than three bytes.
 std::size_t whole_characters(std::string_view text);

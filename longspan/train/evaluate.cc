@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numbers>
 
+#include "longspan/metrics/likelihood.h"
 #include "longspan/train/autocast.h"
 #include "longspan/train/evaluation_mode.h"
 #include "longspan/train/sums.h"
@@ -97,7 +97,7 @@ ContextResult ContextEvaluation::run(int64_t length, int64_t blocks,
                                       tokens.narrow(1, length + 1 - kTargetBlock, kTargetBlock));
     for (int64_t row = 0; row < batch; ++row) {
       const int64_t offset = result.block_offsets[static_cast<std::size_t>(begin + row)];
-      const double bits = ordered_sum(nll[row]) / std::numbers::ln2;
+      const double bits = metrics::bits(ordered_sum(nll[row]));
       if (!std::isfinite(bits))
         throw RunError(str_cat("evaluate: the loss is not finite on the block at ", offset, " with length ", length));
       const auto bytes = static_cast<double>(source_bytes_ ? source_bytes_(offset + 1, kTargetBlock) : kTargetBlock);

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <numbers>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "longspan/base/check.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/io/sync_folder.h"
+#include "longspan/metrics/likelihood.h"
 
 namespace longspan::train {
 
@@ -21,7 +21,7 @@ namespace {
 
 using internal::fail;
 
-double bits_per_byte(double loss, double bytes_per_token) { return loss / std::numbers::ln2 / bytes_per_token; }
+double bits_per_byte(double loss, double bytes_per_token) { return metrics::bits_per_byte(loss, bytes_per_token); }
 
 /// The event of a line, unless it is none: damaged, or without a step.
 std::optional<Json> event_of(const std::string& line) {
@@ -73,7 +73,7 @@ Json to_json(const StepResult& result, double bytes_per_token) {
 
 double bits_per_byte(const ValidationResult& result) {
   const int64_t bytes = result.source_bytes > 0 ? result.source_bytes : result.tokens;
-  return result.loss / std::numbers::ln2 * static_cast<double>(result.tokens) / static_cast<double>(bytes);
+  return metrics::bits_per_byte(result.loss * static_cast<double>(result.tokens), static_cast<double>(bytes));
 }
 
 Json to_json(const ValidationResult& result) {

@@ -57,6 +57,9 @@ class TaskTest(harness.ProgramTest):
             self.assertEqual(again[name], valid[name], name)
         self.assertIn("accuracy", self.succeed("task", "eval", "model", "valid.jsonl").stdout.decode())
 
+        one, = self.json_lines("task", "eval", "model", "valid.jsonl", "--quiet", "--threads", "1", "--absent-labels", "one")
+        self.assertEqual(one["f1"], again["f1"])
+
         # Without labels, from standard input and as plain lines.
         said = self.json_lines("task", "predict", "model", "-", "--documents", "line", "--quiet", stdin=b"abcxab\nfedycb\n")
         self.assertEqual([r["line"] for r in said], [1, 2])
@@ -81,7 +84,79 @@ class TaskTest(harness.ProgramTest):
         asked = [{"question": r["question"], "context": r["context"]} for r in questions(20, 3)]
         self.write("asked.jsonl", lines(asked))
         for record, row in zip(asked, self.json_lines("task", "predict", "model", "asked.jsonl", "--quiet")):
-            self.assertEqual(record["context"][row["start"]:row["start"] + len(row["answer"])], row["answer"])
+            self.assertEqual(record["context"][row["start"]:row["end"]], row["answer"])
+
+    def test_documents_longer_than_a_sequence(self):
+        records = []
+        for number, record in enumerate(questions(200, 1)):
+            before = "\u00e9\u20ac" * 20  # 100 bytes, so that the answer lies behind the first sequence
+            records.append({**record, "id": "q%d" % number, "context": before + record["context"], "aliases": ["nowhere"]})
+        self.write("train.jsonl", lines(records[:160]))
+        self.write("valid.jsonl", lines(records[160:]))
+        windows = ["--stride", "20", "--train-windows", "2", "--learn-answers", "all"]
+        result = self.succeed("task", "train", "question", "--data", "train.jsonl", "--out", "model", "--quiet", *TINY, "--steps", "150",
+                              *windows)
+        self.assertIn("--data: 160 of 160 records are read in windows of 64 tokens, 800 sequences in all; the longest has 128", result.stderr.decode())
+        self.assertNotIn("warning", result.stderr.decode())
+        row, = self.json_lines("task", "eval", "model", "valid.jsonl", "--quiet")
+        self.assertGreater(row["exact_match"], 0.2)  # by chance 1 of 58 places
+        self.assertEqual(row["examples"], 40)
+        self.assertGreaterEqual(row["sequences"], 3 * 40)
+        self.assertEqual(row["truncated"], 0)
+        # Cut, no answer is in sight.
+        cut, = self.json_lines("task", "eval", "model", "valid.jsonl", "--quiet", "--long-texts", "cut")
+        self.assertEqual((cut["exact_match"], cut["sequences"], cut["truncated"], cut["loss"]), (0, 40, 40, None))
+
+        said = self.json_lines("task", "predict", "model", "valid.jsonl", "--quiet", "--best", "4")
+        for record, row in zip(records[160:], said):
+            self.assertEqual(row["id"], record["id"])
+            self.assertEqual(len(row["best"]), 4)
+            self.assertEqual(row["best"][0], {name: row[name] for name in row["best"][0]})
+            for answer in row["best"]:
+                text = record["context"]
+                self.assertEqual(text[answer["start_character"]:answer["end_character"]], answer["answer"])
+                self.assertEqual(text.encode()[answer["start"]:answer["end"]].decode(), answer["answer"])
+        self.assertEqual(sum(row["answer"] in record["answers"] for record, row in zip(records[160:], said)) / 40,
+                         self.json_lines("task", "eval", "model", "valid.jsonl", "--quiet")[0]["exact_match"])
+        self.refuse("task", "eval", "model", "valid.jsonl", "--stride", "-1", containing=["stride must be an integer from 0"])
+
+    def test_questions_without_an_answer(self):
+        records = questions(100, 1)
+        for record in records[::3]:
+            record["context"], record["answers"] = "abc def", []
+        self.write("train.jsonl", lines(records))
+        self.train("question", "--steps", "60")
+        row, = self.json_lines("task", "eval", "model", "train.jsonl", "--quiet")
+        self.assertLessEqual({"has_answer_f1", "no_answer_exact_match", "best_f1", "best_f1_threshold"}, set(row))
+        self.assertGreaterEqual(row["best_f1"], row["f1"])
+        none, = self.json_lines("task", "eval", "model", "train.jsonl", "--quiet", "--threshold", "-1000")
+        self.assertEqual((none["no_answer_exact_match"], none["has_answer_exact_match"]), (1, 0))
+        said = self.json_lines("task", "predict", "model", "train.jsonl", "--quiet", "--threshold", "-1000")
+        self.assertEqual((said[0]["answer"], said[0]["start"], said[0]["end_character"]), ("", None, None))
+
+    def test_choice(self):
+        draw = random.Random(1)
+        records = []
+        for number in range(240):
+            answer = draw.choice("123")
+            supports = ["".join(draw.choice("abcdef") for _ in range(25)) for _ in range(3)]
+            supports[draw.randrange(3)] += answer
+            records.append({"id": number, "question": "which?", "supports": supports, "candidates": ["1", "2", "3"], "answer": answer})
+        self.write("train.jsonl", lines(records[:200]))
+        self.write("valid.jsonl", lines(records[200:]))
+        rows = self.train("choice", "--valid", "valid.jsonl", "--steps", "150", "--stride", "20", "--train-windows", "0",
+                          "--dtype", "float32")
+        self.assertGreater(rows[-1]["accuracy"], 0.6)  # one of 3 by chance
+        again, = self.json_lines("task", "eval", "model", "valid.jsonl", "--quiet", "--threads", "1")
+        self.assertEqual((again["accuracy"], again["loss"]), (rows[-1]["accuracy"], rows[-1]["loss"]))
+        self.assertGreater(again["sequences"], 40)
+        asked = [{name: record[name] for name in record if name != "answer"} for record in records[200:]]
+        self.write("asked.jsonl", lines(asked))
+        said = self.json_lines("task", "predict", "model", "asked.jsonl", "--quiet")
+        self.assertEqual([row["id"] for row in said], [str(record["id"]) for record in asked])
+        self.assertAlmostEqual(sum(row["answer"] == record["answer"] for record, row in zip(records[200:], said)) / 40, again["accuracy"])
+        self.assertEqual(set(said[0]["probabilities"]), {"1", "2", "3"})
+        self.refuse("task", "predict", "model", "asked.jsonl", "--best", "2", containing=["--best: the model is for choice, not for question"])
 
     def test_masked_language_and_what_begins_from_it(self):
         self.write("train.jsonl", lines([{"text": "abcdefgh" * 20}] * 4))
@@ -120,6 +195,10 @@ class TaskTest(harness.ProgramTest):
         result = self.succeed("task", "train", "classification", "--data", "train.jsonl", "--out", "model", "--quiet", *TINY, "--steps",
                               "1")
         self.assertIn("--data: 1 of 21 records are cut at 64 tokens; the longest has 102", result.stderr.decode())
+        result = self.succeed("task", "train", "classification", "--data", "train.jsonl", "--out", "windows", "--quiet", *TINY, "--steps",
+                              "1", "--long-texts", "windows")
+        self.assertIn("--data: 1 of 21 records are read in windows of 64 tokens, 23 sequences in all; the longest has 102",
+                      result.stderr.decode())
 
     def test_wrong_input(self):
         self.write("train.jsonl", lines(labelled(20, 1)))

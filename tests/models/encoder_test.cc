@@ -193,22 +193,6 @@ TEST(Encoder, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of([] { encoder_preset("bse"); }), "encoder preset: unknown field 'bse'; did you mean 'base'?");
 }
 
-TEST(Heads, TheBestSpanIsTheBestOfAll) {
-  torch::manual_seed(4);
-  for (int trial = 0; trial < 50; ++trial) {
-    const at::Tensor scores = torch::randn({2, 12}, torch::kDouble);
-    const double *starts = scores.const_data_ptr<double>(), *ends = starts + 12;
-    const Span span = best_span(starts, ends, 3, 11, 4);
-    double best = -1e9;
-    for (int64_t first = 3; first < 11; ++first)
-      for (int64_t last = first; last < 11 && last - first < 4; ++last)
-        best = std::max(best, starts[first] + ends[last]);
-    EXPECT_EQ(span.score, best);
-    EXPECT_EQ(starts[span.begin] + ends[span.end - 1], best);
-    EXPECT_TRUE(span.begin >= 3 && span.end <= 11 && span.end > span.begin && span.end - span.begin <= 4);
-  }
-}
-
 TEST(Heads, PoolByTheFirstTokenOrTheMean) {
   const at::Tensor x = torch::arange(12, torch::kDouble).view({1, 6, 2});
   const at::Tensor cu = nn::cu_from_lengths({1, 3, 2});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "longspan/nn/packing.h"
+#include "longspan/tasks/losses.h"
 #include "longspan/tasks/predictions.h"
 #include "tests/models/small_models.h"
 #include "tests/tasks/small_tasks.h"
@@ -43,6 +44,8 @@ class Losses : public ::testing::TestWithParam<HeadKind> {
         return find_the_letter(12, 1);
       case HeadKind::multi_label:
         return find_all_letters(4, 1);
+      case HeadKind::choice:
+        return choose_the_digit(4, 1);
       case HeadKind::question:
         break;
     }
@@ -75,7 +78,7 @@ TEST_P(Losses, HaveGradientsOfEveryWeight) {
 
 INSTANTIATE_TEST_SUITE_P(All, Losses,
                          ::testing::Values(HeadKind::masked_language, HeadKind::classification, HeadKind::multi_label,
-                                           HeadKind::question),
+                                           HeadKind::question, HeadKind::choice),
                          [](const auto& info) { return to_string(info.param); });
 
 TEST(Batches, MultiLabelLossIsTheCrossEntropyOfEachLabel) {
@@ -97,18 +100,18 @@ TEST(Batches, AnswersAreLookedForInTheContext) {
   torch::NoGradGuard no_grad;
   const Batch batch = batch_of(set, *model, {2});
   const at::Tensor scores = model->span_logits(model->hidden(batch.pack));
-  const Example& example = set.examples[2];
+  const Sequence& example = set.examples[2].windows[0];
   const at::Tensor log_p =
       scores.narrow(0, example.context.begin, example.context.end - example.context.begin).log_softmax(0);
-  const int64_t first = example.answers[0].begin - example.context.begin,
-                last = example.answers[0].end - 1 - example.context.begin;
+  const int64_t first = example.answers[0].tokens.begin - example.context.begin,
+                last = example.answers[0].tokens.end - 1 - example.context.begin;
   EXPECT_CLOSE(losses_of(*model, batch), (-(log_p[first][0] + log_p[last][1]) / 2).view({1}), bound(log_p));
 
-  const Prediction prediction = predictions(*model, set, batch, model->hidden(batch.pack)).front();
-  EXPECT_GT(prediction.probability, 0);
-  EXPECT_LE(prediction.probability, 1);
-  const auto at = static_cast<std::size_t>(prediction.answer_begin);
-  EXPECT_EQ(set.questions[2].context.substr(at, prediction.answer.size()), prediction.answer);
+  const Prediction prediction = predictions(model->head_config(), set, batch, scores).front();
+  EXPECT_GT(prediction.answer.probability(), 0);
+  EXPECT_LE(prediction.answer.probability(), 1);
+  const auto at = static_cast<std::size_t>(prediction.answer.bytes.begin);
+  EXPECT_EQ(set.questions[2].context.substr(at, prediction.answer.text.size()), prediction.answer.text);
 }
 
 TEST(Batches, GlobalTokensAreTheFirstAndTheQuestions) {
@@ -118,7 +121,7 @@ TEST(Batches, GlobalTokensAreTheFirstAndTheQuestions) {
   EXPECT_FALSE(make_batch(set, both, head, byte_encoder(), {}, {}).pack.global_tokens);
   head.global_tokens = models::GlobalTokens::task;
   const at::Tensor global = *make_batch(set, both, head, byte_encoder(), {}, {}).pack.global_tokens;
-  const auto size = static_cast<int64_t>(set.examples[0].tokens.size()), before = set.examples[0].context.begin;
+  const auto size = set.examples[0].tokens(), before = set.examples[0].windows[0].context.begin;
   EXPECT_EQ(before, 9);  // the first token, "which?", two separators
   at::Tensor expected = torch::zeros({1, 2 * size}, torch::kBool);
   for (const int64_t first : {int64_t{0}, size}) expected.narrow(1, first, before).fill_(true);
@@ -133,7 +136,7 @@ TEST(Batches, GlobalTokensAreTheFirstAndTheQuestions) {
 
 TEST(Batches, AnAnswerBehindTheCutHasNoLoss) {
   ExampleSet set = find_the_digits(2, 1);
-  set.examples[0].answers.clear();
+  set.examples[0].windows[0].answers.clear();
   const auto model = model_for(set);
   const Batch batch = batch_of(set, *model, {0, 1});
   EXPECT_EQ(batch.targets_in_loss, 1);

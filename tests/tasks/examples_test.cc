@@ -17,7 +17,7 @@ constexpr int32_t kFirst = 256, kSeparator = 257;
 TEST(Examples, ATextStandsBetweenItsSpecialTokens) {
   ExampleSet set;
   add_record(set, sequence_options(HeadKind::classification), TextRecord{"hi", {"a"}, place(1)});
-  EXPECT_THAT(set.examples[0].tokens, ElementsAre(kFirst, 'h', 'i', kSeparator));
+  EXPECT_THAT(set.examples[0].windows[0].tokens, ElementsAre(kFirst, 'h', 'i', kSeparator));
   EXPECT_EQ(set.truncated, 0);
   EXPECT_EQ(set.tokens(), 4);
 }
@@ -27,7 +27,7 @@ TEST(Examples, AnnouncesATextThatIsCut) {
   const auto options = sequence_options(HeadKind::classification, 8);
   add_record(set, options, TextRecord{"123456", {"a"}, place(1)});
   add_record(set, options, TextRecord{"1234567", {"b"}, place(2)});
-  EXPECT_EQ(set.examples[1].tokens, set.examples[0].tokens);
+  EXPECT_EQ(set.examples[1].windows[0].tokens, set.examples[0].windows[0].tokens);
   EXPECT_EQ(set.truncated, 1);
   EXPECT_EQ(set.longest_record, 9);
 }
@@ -38,10 +38,10 @@ TEST(Examples, AMaskedLanguageModelReadsEverything) {
   options.whole_words = true;
   add_record(set, options, TextRecord{"ab cdefgh", {}, place(3)});
   ASSERT_EQ(set.size(), 2);
-  EXPECT_THAT(set.examples[0].tokens, ElementsAre(kFirst, 'a', 'b', ' ', 'c', 'd', 'e', kSeparator));
-  EXPECT_THAT(set.examples[1].tokens, ElementsAre(kFirst, 'f', 'g', 'h', kSeparator));
-  EXPECT_THAT(set.examples[0].word_starts, ElementsAre(1, 1, 0, 1, 1, 0, 0, 1));
-  EXPECT_THAT(set.examples[1].word_starts, ElementsAre(1, 0, 0, 0, 1));
+  EXPECT_THAT(set.examples[0].windows[0].tokens, ElementsAre(kFirst, 'a', 'b', ' ', 'c', 'd', 'e', kSeparator));
+  EXPECT_THAT(set.examples[1].windows[0].tokens, ElementsAre(kFirst, 'f', 'g', 'h', kSeparator));
+  EXPECT_THAT(set.examples[0].windows[0].word_starts, ElementsAre(1, 1, 0, 1, 1, 0, 0, 1));
+  EXPECT_THAT(set.examples[1].windows[0].word_starts, ElementsAre(1, 0, 0, 0, 1));
   EXPECT_EQ(set.records, 1);
   EXPECT_EQ(set.truncated, 0);
   EXPECT_EQ(set.places[1].line, 3);
@@ -50,34 +50,16 @@ TEST(Examples, AMaskedLanguageModelReadsEverything) {
 TEST(Examples, AnAnswerIsItsTokens) {
   ExampleSet set;
   add_record(set, sequence_options(HeadKind::question), QuestionRecord{"q?", "see 42 now", {{4, 6}}, place(1)});
-  const Example& example = set.examples[0];
+  const Sequence& example = set.examples[0].windows[0];
   EXPECT_THAT(example.tokens, ElementsAre(kFirst, 'q', '?', kSeparator, kSeparator, 's', 'e', 'e', ' ', '4', '2', ' ',
                                           'n', 'o', 'w', kSeparator));
   EXPECT_EQ(example.context, (TokenSpan{5, 15}));
   ASSERT_EQ(example.answers.size(), 1u);
-  EXPECT_EQ(example.answers[0], (TokenSpan{9, 11}));
-  EXPECT_EQ(answer_text(example, set.questions[0].context, {9, 11}), "42");
-  EXPECT_EQ(answer_text(example, set.questions[0].context, {8, 12}), "42");
+  EXPECT_EQ(example.answers[0], (HeldAnswer{0, {9, 11}}));
+  EXPECT_EQ(answer_bytes(example, set.questions[0].context, {9, 11}), (AnswerSpan{4, 6}));
+  EXPECT_EQ(answer_bytes(example, set.questions[0].context, {8, 12}), (AnswerSpan{4, 6}));  // without blanks
+  EXPECT_EQ(answer_bytes(example, set.questions[0].context, {8, 9}), AnswerSpan{});
 }
-
-/// Two characters a token, the last alone.
-class Pairs final : public Tokenizer {
- public:
-  std::string name() const override { return "pairs"; }
-  int64_t vocabulary_size() const override { return 256; }
-  bool is_bytewise() const override { return false; }
-  std::vector<uint32_t> encode(std::string_view text) const override { return encode_aligned(text).tokens; }
-  longspan::Encoding encode_aligned(std::string_view text) const override {
-    longspan::Encoding out;
-    for (std::size_t i = 0; i < text.size(); i += 2) {
-      out.tokens.push_back(static_cast<unsigned char>(text[i]));
-      out.source_bytes.push_back(i + 1 < text.size() ? 2 : 1);
-    }
-    return out;
-  }
-  std::string decode(std::span<const uint32_t> tokens) const override { return {tokens.begin(), tokens.end()}; }
-  FieldValues description() const override { return {{"tokenizer", std::string("pairs")}}; }
-};
 
 TEST(Examples, AnAnswerInsideTokensTakesThemWhole) {
   const Pairs tokenizer;
@@ -85,11 +67,11 @@ TEST(Examples, AnAnswerInsideTokensTakesThemWhole) {
   options.tokenizer = &tokenizer;
   ExampleSet set;
   add_record(set, options, QuestionRecord{"qq", "abcdefg", {{1, 2}, {1, 4}, {3, 5}, {6, 7}}, place(1)});
-  const Example& example = set.examples[0];
+  const Sequence& example = set.examples[0].windows[0];
   const int64_t at = example.context.begin;  // ab cd ef g
-  EXPECT_THAT(example.answers, ElementsAre(TokenSpan{at, at + 1}, TokenSpan{at, at + 2}, TokenSpan{at + 1, at + 3},
-                                           TokenSpan{at + 3, at + 4}));
-  EXPECT_EQ(answer_text(example, "abcdefg", {at + 2, at + 4}), "efg");
+  EXPECT_THAT(example.answers, ElementsAre(HeldAnswer{0, {at, at + 1}}, HeldAnswer{1, {at, at + 2}},
+                                           HeldAnswer{2, {at + 1, at + 3}}, HeldAnswer{3, {at + 3, at + 4}}));
+  EXPECT_EQ(answer_bytes(example, "abcdefg", {at + 2, at + 4}), (AnswerSpan{4, 7}));
 }
 
 TEST(Examples, LosesAnswersBehindTheCut) {
@@ -98,10 +80,10 @@ TEST(Examples, LosesAnswersBehindTheCut) {
   add_record(set, options, QuestionRecord{"12", "abcdefgh", {{4, 6}}, place(1)});
   add_record(set, options, QuestionRecord{"12", "abcdefgh", {{5, 7}}, place(2)});       // half of it
   add_record(set, options, QuestionRecord{"1234567", "abcdefgh", {{0, 1}}, place(3)});  // the question is cut too
-  EXPECT_EQ(set.examples[0].context, (TokenSpan{5, 11}));
-  EXPECT_EQ(set.examples[0].answers.size(), 1u);
-  EXPECT_TRUE(set.examples[1].answers.empty());
-  EXPECT_EQ(set.examples[2].context, (TokenSpan{6, 11}));
+  EXPECT_EQ(set.examples[0].windows[0].context, (TokenSpan{5, 11}));
+  EXPECT_EQ(set.examples[0].windows[0].answers.size(), 1u);
+  EXPECT_TRUE(set.examples[1].windows[0].answers.empty());
+  EXPECT_EQ(set.examples[2].windows[0].context, (TokenSpan{6, 11}));
   EXPECT_EQ(set.truncated, 3);
   EXPECT_EQ(set.lost_answers, 1);
   EXPECT_EQ(drop_lost_answers(set), 1);
@@ -159,7 +141,10 @@ TEST_F(ExampleFiles, ReadsEveryKind) {
   const ExampleSet several = read_examples(records, sequence_options(HeadKind::multi_label), quiet);
   EXPECT_THAT(several.label_names, ElementsAre(ElementsAre("x", "y"), ElementsAre()));
   records.inputs = {put("c.jsonl", R"({"question": "q", "context": "c", "answers": ["c"]})")};
-  EXPECT_EQ(read_examples(records, sequence_options(HeadKind::question), quiet).examples[0].answers.size(), 1u);
+  EXPECT_EQ(read_examples(records, sequence_options(HeadKind::question), quiet).examples[0].windows[0].answers.size(),
+            1u);
+  records.inputs = {put("e.jsonl", R"({"question": "q", "supports": ["c"], "candidates": ["a", "b"], "answer": "b"})")};
+  EXPECT_THAT(read_examples(records, sequence_options(HeadKind::choice), quiet).examples[0].labels, ElementsAre(1));
   records.inputs = {put("d.txt", std::string(100, 'a'))};
   EXPECT_EQ(read_examples(records, sequence_options(HeadKind::masked_language), quiet).size(), 2);
 }

@@ -25,6 +25,25 @@ inline models::EncoderConfig byte_encoder() {
   return config;
 }
 
+/// Two bytes a token, the last alone.
+class Pairs final : public Tokenizer {
+ public:
+  std::string name() const override { return "pairs"; }
+  int64_t vocabulary_size() const override { return 256; }
+  bool is_bytewise() const override { return false; }
+  std::vector<uint32_t> encode(std::string_view text) const override { return encode_aligned(text).tokens; }
+  longspan::Encoding encode_aligned(std::string_view text) const override {
+    longspan::Encoding out;
+    for (std::size_t i = 0; i < text.size(); i += 2) {
+      out.tokens.push_back(static_cast<unsigned char>(text[i]));
+      out.source_bytes.push_back(i + 1 < text.size() ? 2 : 1);
+    }
+    return out;
+  }
+  std::string decode(std::span<const uint32_t> tokens) const override { return {tokens.begin(), tokens.end()}; }
+  FieldValues description() const override { return {{"tokenizer", std::string("pairs")}}; }
+};
+
 inline RecordPlace place(int64_t line) { return {std::make_shared<const std::string>("data.jsonl"), line}; }
 
 inline SequenceOptions sequence_options(models::HeadKind kind, int64_t length = 64) {
@@ -91,6 +110,22 @@ inline ExampleSet find_the_digits(int64_t count, uint64_t seed, bool empty = fal
     }
     record.context = context;
     add_record(set, sequence_options(models::HeadKind::question), std::move(record));
+  }
+  return set;
+}
+
+/// Which of three digits stands among the letters of the context.
+inline ExampleSet choose_the_digit(int64_t count, uint64_t seed, int64_t length = 64, bool windows = false) {
+  ExampleSet set;
+  auto options = sequence_options(models::HeadKind::choice, length);
+  options.windows = windows;
+  Rng rng(seed);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string digits = "123";
+    ChoiceRecord record{
+        "q", random_letters(rng, 20, "abcdef"), {"1", "2", "3"}, static_cast<int64_t>(rng.below(3)), place(i + 1)};
+    record.context[rng.below(20)] = digits[static_cast<std::size_t>(record.answer)];
+    add_record(set, options, std::move(record));
   }
   return set;
 }

@@ -55,6 +55,14 @@ TEST(Tasks, LearnToFindAnswers) {
   EXPECT_GE(metric(log.validations.back(), "f1"), metric(log.validations.back(), "exact_match"));
 }
 
+TEST(Tasks, LearnToChoose) {
+  const ExampleSet train = choose_the_digit(400, 1), valid = choose_the_digit(100, 2);
+  TaskTrainer trainer = trainer_of(train, &valid, small_task(200));
+  Log log;
+  trainer.run(log);
+  EXPECT_GT(metric(log.validations.back(), "accuracy"), 0.8);  // one of 3 by chance
+}
+
 TEST(Tasks, LearnThatThereIsNoAnswer) {
   const ExampleSet train = find_the_digits(400, 1, true), valid = find_the_digits(100, 2, true);
   TaskTrainer trainer = trainer_of(train, &valid, small_task(250));

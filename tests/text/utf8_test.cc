@@ -24,6 +24,24 @@ bool is_character(const std::string& text) {
   return number >= kLeast[length] && number <= 0x10FFFF && !(number >= 0xD800 && number <= 0xDFFF);
 }
 
+TEST(Utf8, BordersOfCharacters) {
+  const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";  // one to four bytes, and one more
+  const std::size_t begin[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11}, end[] = {0, 1, 3, 3, 6, 6, 6, 10, 10, 10, 10, 11};
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    EXPECT_EQ(character_begin(text, at), begin[at]) << at;
+    EXPECT_EQ(character_end(text, at), end[at]) << at;
+  }
+  EXPECT_EQ(count_characters(text), 5u);
+  EXPECT_EQ(count_characters(""), 0u);
+  // What is no UTF-8 has a border at every byte.
+  const std::string broken = "\xE2\x82x\x80\x80";
+  for (std::size_t at = 0; at <= broken.size(); ++at) {
+    EXPECT_EQ(character_begin(broken, at), at);
+    EXPECT_EQ(character_end(broken, at), at);
+  }
+  EXPECT_EQ(count_characters(broken), 5u);
+}
+
 TEST(Utf8, CharactersAndWhatIsNone) {
   const unsigned char edges[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
   std::string text;

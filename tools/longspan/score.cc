@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
-#include <numbers>
 #include <optional>
 
 #include "command.h"
 #include "interrupt.h"
 #include "log.h"
 #include "longspan/base/check.h"
+#include "longspan/metrics/likelihood.h"
 #include "longspan/models/model_files.h"
 #include "longspan/models/stream_reader.h"
 #include "longspan/report/format.h"
@@ -153,7 +153,7 @@ class Score {
       const FedToken next = std::move(unscored_.front());
       unscored_.pop_front();
       pass(next.silent);
-      const double bits = nll / std::numbers::ln2;  // NaN is above no threshold
+      const double bits = metrics::bits(nll);  // NaN is above no threshold
       if (options_.mark && bits >= *options_.mark) print(mark_of(next.bytes, bits));
       if (!std::isnan(bits) && top_.wants(bits)) top_.add(mark_of(next.bytes, bits));
       sums_.add(static_cast<int64_t>(next.bytes.size()), nll);

@@ -1,9 +1,8 @@
 #include "train_display.h"
 
-#include <numbers>
-
 #include "interrupt.h"
 #include "longspan/base/check.h"
+#include "longspan/metrics/likelihood.h"
 #include "longspan/report/format.h"
 #include "longspan/train/history.h"
 #include "output.h"
@@ -13,7 +12,7 @@ namespace longspan::tool {
 TrainDisplay::TrainDisplay(Options options)
     : options_(std::move(options)), line_(options_.title, options_.steps, options_.quiet) {}
 
-double TrainDisplay::bits_per_byte(double loss) const { return loss / std::numbers::ln2 / options_.bytes_per_token; }
+double TrainDisplay::bits_per_byte(double loss) const { return metrics::bits_per_byte(loss, options_.bytes_per_token); }
 
 bool TrainDisplay::should_stop() { return interrupt_requested(); }
 

@@ -68,7 +68,8 @@ double common_token(const TaskExamples& examples) {
   int64_t all = 0;
   const auto count = [](const tasks::ExampleSet& set, std::map<int32_t, int64_t>& counts) {
     for (const tasks::Example& example : set.examples)
-      for (std::size_t i = 1; i + 1 < example.tokens.size(); ++i) ++counts[example.tokens[i]];
+      for (std::size_t i = 1; i + 1 < example.windows.front().tokens.size(); ++i)
+        ++counts[example.windows.front().tokens[i]];
   };
   count(examples.train, train);
   count(examples.test, test);
@@ -112,7 +113,7 @@ void measure_data(DocumentRun& run, const DocumentTask& task, const TaskExamples
   std::vector<int64_t> sizes;
   for (const auto* set : {&examples.train, &examples.valid, &examples.test}) {
     (set == &examples.train ? data.train : set == &examples.valid ? data.valid : data.test) = set->records;
-    for (const tasks::Example& example : set->examples) sizes.push_back(static_cast<int64_t>(example.tokens.size()));
+    for (const tasks::Example& example : set->examples) sizes.push_back(example.tokens());
     data.longest_tokens = std::max(data.longest_tokens, set->longest_record);
   }
   std::sort(sizes.begin(), sizes.end());

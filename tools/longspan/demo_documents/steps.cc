@@ -20,8 +20,9 @@ tasks::ExampleSet any_tokens(int64_t length, int64_t vocabulary) {
   set.kind = models::HeadKind::classification;
   tasks::Example example;
   Rng rng(0);
+  tasks::Sequence& sequence = example.windows.emplace_back();
   for (int64_t i = 0; i < length; ++i)
-    example.tokens.push_back(static_cast<int32_t>(rng.below(static_cast<uint64_t>(vocabulary))));
+    sequence.tokens.push_back(static_cast<int32_t>(rng.below(static_cast<uint64_t>(vocabulary))));
   example.labels = {0};
   set.examples = {std::move(example)};
   set.records = 1;

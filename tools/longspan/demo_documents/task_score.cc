@@ -20,10 +20,9 @@ models::EncoderConfig encoder_of(const DocumentPlan& plan, const DocumentContend
   return config;
 }
 
-double score_in(const DocumentTask& task, const std::vector<std::pair<std::string, double>>& metrics) {
+double score_in(const DocumentTask& task, const metrics::Metrics& measured) {
   const std::string wanted = task.kind == DocumentTask::Kind::question ? "f1" : "accuracy";
-  for (const auto& [name, value] : metrics)
-    if (name == wanted) return value;
+  if (const auto value = metrics::value_of(measured, wanted)) return *value;
   throw InternalError("a task without the metric " + wanted);
 }
 

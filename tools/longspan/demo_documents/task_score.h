@@ -2,9 +2,8 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "longspan/metrics/metrics.h"
 #include "longspan/models/encoder_config.h"
 #include "longspan/text/tokenizer.h"
 #include "plan.h"
@@ -16,6 +15,6 @@ models::EncoderConfig encoder_of(const DocumentPlan& plan, const DocumentContend
                                  const Tokenizer& tokenizer);
 
 /// Accuracy, or F1 of a question.
-double score_in(const DocumentTask& task, const std::vector<std::pair<std::string, double>>& metrics);
+double score_in(const DocumentTask& task, const metrics::Metrics& measured);
 
 }  // namespace longspan::tool

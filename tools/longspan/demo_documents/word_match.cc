@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bag_of_words.h"
-#include "longspan/tasks/metrics.h"
+#include "longspan/metrics/answers.h"
 
 namespace longspan::tool {
 
@@ -55,7 +55,7 @@ double word_match_f1(std::span<const QuestionRecord> questions) {
     for (const AnswerSpan& answer : question.answers)
       right.push_back(question.context.substr(static_cast<std::size_t>(answer.begin),
                                               static_cast<std::size_t>(answer.end - answer.begin)));
-    sum += tasks::answer_f1(word_match(question), right);
+    sum += metrics::answer_f1(word_match(question), right);
   }
   return questions.empty() ? 0 : sum / static_cast<double>(questions.size());
 }

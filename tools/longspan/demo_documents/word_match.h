@@ -12,7 +12,7 @@ namespace longspan::tool {
 /// line's number of words, the first of equals.
 std::string word_match(const QuestionRecord& question);
 
-/// Mean F1 of word_match() over the questions, as tasks::answer_f1() counts it; 0 for none.
+/// Mean F1 of word_match() over the questions, as metrics::answer_f1() counts it; 0 for none.
 double word_match_f1(std::span<const QuestionRecord> questions);
 
 }  // namespace longspan::tool

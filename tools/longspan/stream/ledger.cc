@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "longspan/base/fields.h"
+#include "longspan/metrics/likelihood.h"
 
 namespace longspan::tool {
 
@@ -78,7 +78,7 @@ void TextSums::add_silent(int64_t more) {
 }
 
 Json TextSums::bits_per_byte() const {
-  return predicted_bytes > 0 ? Json(nats / std::numbers::ln2 / static_cast<double>(predicted_bytes)) : Json();
+  return predicted_bytes > 0 ? Json(metrics::bits_per_byte(nats, static_cast<double>(predicted_bytes))) : Json();
 }
 
 Ledger::Ledger(const std::string& note, const std::string& origin) {

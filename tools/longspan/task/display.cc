@@ -8,7 +8,7 @@
 
 namespace longspan::tool {
 
-std::string metrics_text(const tasks::Metrics& metrics) {
+std::string metrics_text(const metrics::Metrics& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics)
     text += str_cat(text.empty() ? "" : ", ", name, " ", report::fixed(value, 4));

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "longspan/tasks/metrics.h"
+#include "longspan/metrics/metrics.h"
 #include "longspan/train/train.h"
 #include "tools/longspan/progress.h"
 #include "tools/longspan/step_totals.h"
@@ -12,7 +12,7 @@
 namespace longspan::tool {
 
 /// "accuracy 0.912, macro_f1 0.910"
-std::string metrics_text(const tasks::Metrics& metrics);
+std::string metrics_text(const metrics::Metrics& metrics);
 
 class TaskDisplay final : public train::TrainObserver {
  public:

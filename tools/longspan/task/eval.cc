@@ -1,6 +1,7 @@
 // longspan task eval: loss and metrics of a model of a task.
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "longspan/base/check.h"
@@ -12,6 +13,7 @@
 #include "tools/longspan/progress.h"
 #include "tools/longspan/task/display.h"
 #include "tools/longspan/task/examples.h"
+#include "tools/longspan/task/reading_flags.h"
 #include "tools/longspan/task/task.h"
 
 namespace longspan::tool {
@@ -22,26 +24,32 @@ struct Options {
   std::string model;
   std::vector<std::string> files;
   RecordFlags records;
-  int64_t length = 0, examples = 0;
+  ReadingFlags reading;
+  int64_t examples = 0;
+  std::string absent_labels;
 };
+
+const std::map<std::string, metrics::AbsentLabels> kAbsentLabels = {
+    {"skip", metrics::AbsentLabels::skip}, {"zero", metrics::AbsentLabels::zero}, {"one", metrics::AbsentLabels::one}};
 
 void evaluate(const Options& options, const CommonOptions& common) {
   const models::LoadedEncoder loaded = models::load_encoder(options.model);
   if (common.dtype == "float64") loaded.model->to(at::kDouble);
   const models::HeadConfig& head = loaded.model->head_config();
-  tasks::ExampleSet set = read_task_examples(
-      "the examples", options.records.options(options.files),
-      sequences_of(loaded.model->encoder_config(), head.kind, *loaded.tokenizer, options.length, loaded.config),
-      common.quiet);
+  const tasks::AnswerOptions answers = options.reading.answers(loaded);
+  tasks::ExampleSet set = read_task_examples("the examples", options.records.options(options.files),
+                                             options.reading.sequences(loaded), common.quiet);
   tasks::number_labels(set, head.labels);
 
-  tasks::TaskOptions trained;
-  if (loaded.config.contains("task")) tasks::merge_json(trained, loaded.config["task"]);
+  const tasks::TaskOptions trained = trained_options(loaded);
   tasks::EvaluateOptions how;
   how.masking = trained.masking;
   how.seed = common.seed.value_or(static_cast<uint64_t>(trained.train.seed));
   how.examples = options.examples;
   how.autocast = common.dtype == "bfloat16";
+  how.learn_answers = trained.windows.learn_answers;
+  how.answers = answers;
+  if (!options.absent_labels.empty()) how.absent_labels = kAbsentLabels.at(options.absent_labels);
   ProgressLine progress("task eval", 0, common.quiet);
   const tasks::Evaluation result = tasks::evaluate(*loaded.model, set, how, [&](int64_t done, int64_t total) {
     stop_if_interrupted();
@@ -50,9 +58,13 @@ void evaluate(const Options& options, const CommonOptions& common) {
   });
   progress.finish();
   if (common.json) {
-    Json json = {{"kind", to_string(head.kind)}, {"examples", result.examples},
-                 {"truncated", set.truncated},   {"tokens", result.tokens},
-                 {"targets", result.targets},    {"loss", std::isfinite(result.loss) ? Json(result.loss) : Json()}};
+    Json json = {{"kind", to_string(head.kind)},
+                 {"examples", result.examples},
+                 {"sequences", result.sequences},
+                 {"truncated", set.truncated},
+                 {"tokens", result.tokens},
+                 {"targets", result.targets},
+                 {"loss", std::isfinite(result.loss) ? Json(result.loss) : Json()}};
     for (const auto& [name, value] : result.metrics) json[name] = value;
     json["seconds"] = result.seconds;
     print_json(json);
@@ -70,10 +82,14 @@ Action set_up_task_eval(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("files", options->files, std::string("examples, ") + kExampleFiles)->required();
-  app.add_option("--length", options->length, "tokens of an example at the most (default: as in training)")
-      ->check(CLI::Range(8, 1 << 30));
   app.add_option("--examples", options->examples, "how many are measured, spread evenly (default: all)")
       ->check(CLI::Range(1, 1 << 30));
+  app.add_option(
+         "--absent-labels", options->absent_labels,
+         "F1 of a label that is neither predicted nor expected, in macro_f1: skip, zero or one (default: skip for "
+         "classification, zero for multi_label, as scikit-learn)")
+      ->check(CLI::IsMember(kAbsentLabels));
+  options->reading.add(app, /*best=*/false);
   options->records.add(app);
   return [options, &common] { evaluate(*options, common); };
 }

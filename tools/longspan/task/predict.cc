@@ -9,7 +9,8 @@
 #include "tools/longspan/interrupt.h"
 #include "tools/longspan/output.h"
 #include "tools/longspan/prepare_progress.h"
-#include "tools/longspan/task/examples.h"
+#include "tools/longspan/task/reading_flags.h"
+#include "tools/longspan/task/record_flags.h"
 #include "tools/longspan/task/task.h"
 
 namespace longspan::tool {
@@ -20,8 +21,21 @@ struct Options {
   std::string model;
   std::vector<std::string> files;
   RecordFlags records;
-  int64_t length = 0, top = 5;
+  ReadingFlags reading;
+  int64_t top = 5;
 };
+
+/// Places are null for the empty answer.
+Json answer_json(const tasks::Answer& answer) {
+  const auto place = [&](int64_t at) { return answer.text.empty() ? Json() : Json(at); };
+  return {{"answer", answer.text},
+          {"start", place(answer.bytes.begin)},
+          {"end", place(answer.bytes.end)},
+          {"start_character", place(answer.characters.begin)},
+          {"end_character", place(answer.characters.end)},
+          {"score", answer.score},
+          {"probability", answer.probability()}};
+}
 
 Json place_of(const RecordPlace& place) { return {{"file", *place.file}, {"line", place.line}}; }
 
@@ -30,8 +44,8 @@ class Predictor {
   Predictor(const Options& options, const CommonOptions& common)
       : options_(options), common_(common), loaded_(models::load_encoder(options.model)) {
     if (common.dtype == "float64") loaded_.model->to(at::kDouble);
-    sequences_ =
-        sequences_of(loaded_.model->encoder_config(), head().kind, *loaded_.tokenizer, options.length, loaded_.config);
+    sequences_ = options.reading.sequences(loaded_);
+    answers_ = options.reading.answers(loaded_);
     records_ = options.records.options(options.files);
     records_.read_answers = false;
     records_.utf8 = loaded_.tokenizer->name() != "bytes";
@@ -39,17 +53,25 @@ class Predictor {
 
   void run() {
     PrepareProgress progress(common_.quiet);
-    if (head().kind == models::HeadKind::question)
-      read_question_records(records_, progress, [&](QuestionRecord&& record) {
-        tasks::add_record(set_, sequences_, std::move(record));
-        if (set_.size() == kTogether) flush();
-      });
-    else
-      read_text_records(records_, RecordLabels::none, progress, [&](TextRecord&& record) {
-        if (head().kind == models::HeadKind::masked_language) return fill(record);
-        tasks::add_record(set_, sequences_, std::move(record));
-        if (set_.size() == kTogether) flush();
-      });
+    const auto add = [&](auto&& record) {
+      tasks::add_record(set_, sequences_, std::move(record));
+      if (set_.size() == kTogether) flush();
+    };
+    switch (head().kind) {
+      case models::HeadKind::question:
+        read_question_records(records_, progress, add);
+        break;
+      case models::HeadKind::choice:
+        read_choice_records(records_, progress, add);
+        break;
+      case models::HeadKind::masked_language:
+        read_text_records(records_, RecordLabels::none, progress, [&](TextRecord&& record) { fill(record); });
+        break;
+      case models::HeadKind::classification:
+      case models::HeadKind::multi_label:
+        read_text_records(records_, RecordLabels::none, progress, add);
+        break;
+    }
     flush();
     progress.finish();
   }
@@ -63,29 +85,36 @@ class Predictor {
   void flush() {
     if (set_.size() == 0) return;
     stop_if_interrupted();
-    tasks::predict(*loaded_.model, set_, common_.dtype == "bfloat16",
-                   [&](const tasks::Prediction& prediction) { print(prediction); });
+    tasks::predict(
+        *loaded_.model, set_, common_.dtype == "bfloat16",
+        [&](const tasks::Prediction& prediction) { print(prediction); }, answers_);
     set_ = {};
   }
 
   void print(const tasks::Prediction& prediction) {
     const auto number = static_cast<std::size_t>(prediction.example);
     Json json = place_of(set_.places[number]);
-    const auto name = [&](int64_t label) { return head().labels[static_cast<std::size_t>(label)]; };
+    if (!set_.ids[number].empty()) json["id"] = set_.ids[number];
     if (head().kind == models::HeadKind::question) {
-      json["answer"] = prediction.answer;
-      json["start"] = prediction.answer.empty() ? Json() : Json(prediction.answer_begin);
-      json["probability"] = prediction.probability;
+      json.update(answer_json(prediction.answer));
+      if (prediction.no_answer_score) json["no_answer_score"] = *prediction.no_answer_score;
+      if (answers_.best > 1) {
+        Json& best = json["best"] = Json::array();
+        for (const tasks::Answer& answer : prediction.best) best.push_back(answer_json(answer));
+      }
     } else {
-      if (head().kind == models::HeadKind::classification) {
-        json["label"] = name(prediction.labels.front());
-      } else {
+      const bool choice = head().kind == models::HeadKind::choice;
+      const auto& names = choice ? set_.choices[number].candidates : head().labels;
+      const auto name = [&](int64_t label) { return names[static_cast<std::size_t>(label)]; };
+      if (head().kind == models::HeadKind::multi_label) {
         json["labels"] = Json::array();
         for (const int64_t label : prediction.labels) json["labels"].push_back(name(label));
+      } else {
+        json[choice ? "answer" : "label"] = name(prediction.labels.front());
       }
       Json& all = json["probabilities"] = Json::object();
       for (std::size_t label = 0; label < prediction.probabilities.size(); ++label)
-        all[head().labels[label]] = prediction.probabilities[label];
+        all[names[label]] = prediction.probabilities[label];
     }
     print_json(json);
   }
@@ -93,6 +122,7 @@ class Predictor {
   void fill(const TextRecord& record) {
     stop_if_interrupted();
     Json json = place_of(record.place);
+    if (!record.id.empty()) json["id"] = record.id;
     json["masks"] = Json::array();
     for (const tasks::FilledMask& mask : tasks::fill_text(*loaded_.model, sequences_, record, options_.top)) {
       Json candidates = Json::array();
@@ -107,6 +137,7 @@ class Predictor {
   const CommonOptions& common_;
   models::LoadedEncoder loaded_;
   tasks::SequenceOptions sequences_;
+  tasks::AnswerOptions answers_;
   RecordOptions records_;
   tasks::ExampleSet set_;
 };
@@ -119,8 +150,7 @@ Action set_up_task_predict(CLI::App& app, const CommonOptions& common) {
   app.add_option("files", options->files,
                  std::string("examples, whose labels and answers are not read: ") + kExampleFiles)
       ->required();
-  app.add_option("--length", options->length, "tokens of an example at the most (default: as in training)")
-      ->check(CLI::Range(8, 1 << 30));
+  options->reading.add(app, /*best=*/true);
   app.add_option("--top", options->top, "masked_language: candidates for each <mask> of the text (default: 5)")
       ->check(CLI::Range(1, 1000));
   options->records.add(app);

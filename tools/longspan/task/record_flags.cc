@@ -31,8 +31,13 @@ void RecordFlags::add(CLI::App& app) {
   text("--question-field", options_.question_field, "of the question");
   text("--context-field", options_.context_field, "of the text that has the answer");
   text("--answers-field", options_.answers_field, "of the answers: texts, or objects with text and start");
+  text("--aliases-field", options_.aliases_field, "of more right answers, which need not stand in the text");
+  text("--candidates-field", options_.candidates_field, "of the candidates, for choice");
+  text("--supports-field", options_.supports_field, "of the texts to choose by, where there is no context");
+  text("--answer-field", options_.answer_field, "of the right candidate");
+  text("--id-field", options_.id_field, "of a name of the record, which predictions carry");
   text("--delimiter", delimiter_, "between the columns of CSV (default: a comma, in .tsv files a tab)");
-  text("--list-separator", options_.list_separator, "between the labels of one cell of CSV");
+  text("--list-separator", options_.list_separator, "between the labels or candidates of one cell of CSV");
   documents_.add(app, kGroup);
 }
 

@@ -116,13 +116,15 @@ class TaskRun {
     sequences.special = special_tokens(config_.encoder);
     sequences.kind = kind_;
     sequences.length = config_.task.train.length;
+    sequences.windows = tasks::in_windows(config_.task.windows.long_texts, kind_);
+    sequences.stride = config_.task.windows.stride;
     sequences.whole_words = kind_ == models::HeadKind::masked_language && config_.task.masking.whole_words;
     train_ = read_task_examples("--data", options_.records.options(options_.train), sequences, common_.quiet);
     if (!options_.valid.empty())
       valid_ = read_task_examples("--valid", options_.records.options(options_.valid), sequences, common_.quiet);
     config_.head = saved_head_ ? *saved_head_ : tasks::head_for(train_, config_.head);
     if (kind_ == models::HeadKind::question && !config_.head.may_be_empty && tasks::drop_lost_answers(train_) > 0)
-      LONGSPAN_CHECK(train_.size() > 0, "--data: every answer lies behind the cut; give more --length");
+      LONGSPAN_CHECK(train_.size() > 0, "--data: no sequence holds an answer whole; give more --length");
     tasks::number_labels(train_, config_.head.labels);
     if (valid_) tasks::number_labels(*valid_, config_.head.labels);
   }
@@ -150,7 +152,7 @@ class TaskRun {
                                     config.heads, " heads")},
                   {"Parameters", report::grouped(trainer.model().parameter_count())}};
     page.sessions = {{page.step, shell_line(common_.command),
-                      str_cat(report::join(options_.train, ", "), ": ", report::grouped(train_.size()),
+                      str_cat(report::join(options_.train, ", "), ": ", report::grouped(train_.sequences()),
                               " sequences of ", report::grouped(train_.tokens()), " tokens to train on")}};
     page.machine = facts(this_environment(at::get_num_threads(), TORCH_VERSION));
     page.options = {{"encoder", models::to_json(config)},
@@ -180,7 +182,7 @@ class TaskRun {
 
 Action set_up_task_train(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<Options>();
-  app.add_option("kind", options->kind, "masked_language, classification, multi_label or question")->required();
+  app.add_option("kind", options->kind, "masked_language, classification, multi_label, question or choice")->required();
   app.add_option("--data", options->train, std::string("examples to train on, ") + kExampleFiles)->required();
   app.add_option("--valid", options->valid, "examples to measure on");
   app.add_option("--out", options->out, "folder of the model")->required();
@@ -209,8 +211,9 @@ Action set_up_task_train(CLI::App& app, const CommonOptions& common) {
   app.add_flag("--no-report", options->no_report, "keep neither history.jsonl nor report.html in --out");
   app.footer(
       "Examples are lines such as {\"text\": \"...\", \"label\": \"a\"} (classification), {\"text\": \"...\", "
-      "\"labels\": [\"a\", \"b\"]}\n(multi_label) or {\"question\": \"...\", \"context\": \"...\", \"answers\": "
-      "[\"...\"]} (question); masked_language needs text alone.");
+      "\"labels\": [\"a\", \"b\"]}\n(multi_label), {\"question\": \"...\", \"context\": \"...\", \"answers\": "
+      "[\"...\"]} (question) or {\"question\": \"...\", \"candidates\": [\"a\", \"b\"],\n\"supports\": [\"...\"], "
+      "\"answer\": \"a\"} (choice); masked_language needs text alone.");
   return [options, &common] { TaskRun(*options, common).run(); };
 }
 
