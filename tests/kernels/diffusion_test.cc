@@ -178,9 +178,8 @@ TYPED_TEST(Diffusion, PastOfAStream) {
   expect_every_mode<TypeParam>(shape);
 }
 
-// Several strips, and lists longer than a block of the second-level cache holds. Few columns, so that the reference
-// ends.
-TYPED_TEST(Diffusion, LongerThanAStripAndABlockInParallel) {
+// Several strips of weights on two threads. Few columns, so that the reference ends.
+TYPED_TEST(Diffusion, LongerThanAStripInParallel) {
   DiffusionShape shape = shape_of(pattern_of("window_overlap+global+random", 4500, {{"w", 64}, {"g", 3}, {"r", 9}}));
   shape.width = shape.value_width = 2;
   shape.hops = 2;

@@ -1,4 +1,4 @@
-// Patterns as values: identity, statistics, memory, tiles, the cache; inputs that are refused.
+// Patterns as values: identity, statistics, memory, the cache; inputs that are refused.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -89,23 +89,6 @@ TEST(PatternValue, BytesOfTheStructureAreNotThoseOfThePairs) {
   const Pattern random = small("random", {}, 1000);
   random.transposed();
   EXPECT_GE(random.bytes(), 3 * 1000 * 64 * 4);  // the keys, the queries, the numbers of the edges
-}
-
-TEST(Csr, TilesHoldEveryKeyOnce) {
-  const Pattern pattern = small("window_band+random", {{"r", int64_t{9}}, {"k", int64_t{1}}}, 50);
-  const CsrView rest = pattern.view().rest;
-  for (const int64_t width : {1, 7, 16, 50, 1000}) {
-    const KeyTiles tiles = key_tiles(rest, 50, width);
-    EXPECT_EQ(tiles.tiles, (50 + width - 1) / width);
-    for (int64_t i = 0; i < 50; ++i) {
-      EXPECT_EQ(tiles.at(0, i), rest.begin[i]);
-      EXPECT_EQ(tiles.at(tiles.tiles, i), rest.begin[i + 1]);
-      for (int64_t t = 0; t < tiles.tiles; ++t)
-        for (int64_t e = tiles.at(t, i); e < tiles.at(t + 1, i); ++e) EXPECT_EQ(rest.keys[e] / width, t);
-    }
-  }
-  EXPECT_NE(error_of([&] { key_tiles(rest, 50, 0); }), "");
-  EXPECT_EQ(key_tiles(Pattern().view().rest, 0, 4).tiles, 0);
 }
 
 TEST(Statistics, AgainstTheDefinition) {
