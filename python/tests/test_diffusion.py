@@ -597,6 +597,10 @@ class TestMessages:
         ({"pattern_of": torch.tensor([0])}, r"pattern_of: expected \[S = 2\], got \[1\]"),
         ({"pattern_of": torch.tensor([0, 1])}, r"pattern_of: expected numbers from 0 to 0, got 1 at index 1"),
         ({"cu_seqlens": torch.tensor([0, 5])}, r"cu_seqlens: expected a batch of 1 .*, got B = 2"),
+        ({"patterns": [longspan.pattern("window_band", 5).to("meta")]},
+         r"patterns: expected int32 \[L\] on the CPU as longspan::pattern makes it, got int32 \[\d+\] on meta"),
+        ({"pattern_of": torch.zeros(2, dtype=torch.int64, device="meta")},
+         r"pattern_of: expected int64 on the CPU, got int64 on meta"),
     ])
     @pytest.mark.parametrize("backend", BACKENDS)
     def test_diffusion(self, replaced, message, backend):
@@ -628,6 +632,12 @@ class TestMessages:
         with pytest.raises(ValueError, match=r"^diffusion_extend: positions: expected \[M = 5\], got \[3\]$"):
             longspan.diffusion_extend(new, self.x, new, self.c, states, self.p, positions=torch.arange(3),
                                       backend=backend)
+
+    @pytest.mark.parametrize("backend", BACKENDS)
+    def test_a_stream_with_a_pattern_without_values(self, backend):
+        new, states = self.x[:, :, :3], torch.zeros(2, 3, 1, 2, 4)
+        with pytest.raises(ValueError, match=r"^diffusion_extend: patterns: expected int32 .* on meta$"):
+            longspan.diffusion_extend(new, self.x, new, self.c, states, self.p.to("meta"), backend=backend)
 
     @pytest.mark.parametrize("given, message", [
         ({"kind": "pagerank"},
