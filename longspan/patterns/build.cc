@@ -1,23 +1,18 @@
 #include "longspan/patterns/build.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "longspan/base/check.h"
 #include "longspan/base/pattern_view.h"
+#include "longspan/base/usable_memory.h"
 #include "longspan/patterns/rest.h"
 #include "longspan/patterns/structure.h"
 
 namespace longspan::patterns {
 
 namespace {
-
-double memory_of_machine() {
-  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
-}
 
 /// The length that the generators see.
 int64_t generator_length(const PatternOptions& options, int64_t n) {
@@ -58,7 +53,7 @@ void check_inputs(const PatternOptions& options, int64_t n, const PatternInputs&
       LONGSPAN_CHECK(token >= 0 && token < n, "pattern: global token ", token, " is outside the ", n, " tokens");
   }
   const double needed = bytes_to_build(options, n, inputs.edges ? static_cast<int64_t>(inputs.edges->pairs.size()) : 0);
-  const double limit = inputs.memory_limit > 0 ? static_cast<double>(inputs.memory_limit) : memory_of_machine();
+  const double limit = static_cast<double>(inputs.memory_limit > 0 ? inputs.memory_limit : usable_memory());
   LONGSPAN_CHECK(needed <= limit, "pattern: ", options.pattern, " of ", size, " tokens would need ",
                  std::llround(needed), " bytes, more than the ", std::llround(limit), " there are");
 }
@@ -93,10 +88,11 @@ void cut(PatternParts& parts, int64_t n) {
 double bytes_to_build(const PatternOptions& options, int64_t n, int64_t edges) {
   const auto length = static_cast<double>(generator_length(options, n));
   const double pairs = most_single_pairs(options, length, edges);
-  // Band, columns, row pointers and their transposes for each token; of each pair of the rest the key, its copy while
-  // the rows are gathered, and the transpose with the edge number. Drawing from all pairs holds three copies more.
-  const bool total = uses(options, Generator::random) && options.random_mode == RandomMode::total;
-  return length * 48 + pairs * 16 + (total ? pairs * 20 : 0);
+  // Of each token band, columns, row pointers and their transposes: 48 bytes; of each pair of the rest the key and the
+  // transpose with the edge number: 12. Then everything twice again, as words and as the tensor of them (packed.h), for
+  // which no list has 64-bit row pointers: 36 and 12 bytes each time. While the rows are drawn no more is held than
+  // that: the key and its copy, and from all pairs three copies.
+  return length * (48 + 2 * 36) + pairs * (12 + 2 * 12);
 }
 
 Pattern build_pattern(const PatternOptions& options, int64_t n, const PatternInputs& inputs, const Parallel& parallel) {

@@ -10,6 +10,7 @@
 #include "definition.h"
 #include "longspan/base/recently_used.h"
 #include "longspan/patterns/build.h"
+#include "longspan/patterns/packed.h"
 #include "longspan/patterns/statistics.h"
 #include "tests/io/scratch_folder.h"
 
@@ -193,6 +194,17 @@ TEST(Refused, WhatCannotBe) {
   EXPECT_EQ(message("full", {}, 9, {.global_tokens = {{1}}}), "pattern: global tokens are given, but full has none");
   EXPECT_EQ(message("global", {}, 9, {.global_tokens = {{9}}}), "pattern: global token 9 is outside the 9 tokens");
   EXPECT_EQ(message("global", {}, 9, {.global_tokens = {{-1}}}), "pattern: global token -1 is outside the 9 tokens");
+}
+
+// The estimate covers the pattern, its transpose, and the words of which an operator takes a copy.
+TEST(Refused, TheEstimateCoversWhatAnOperatorNeeds) {
+  for (const char* name : {"random", "window_overlap+global+random", "uniform", "strided", "bigbird"}) {
+    const PatternOptions options = pattern_options(name);
+    const Pattern pattern = build_pattern(options, 2000);
+    pattern.transposed();
+    const auto words = static_cast<double>(pack(pattern).size() * sizeof(int32_t));
+    EXPECT_LE(static_cast<double>(pattern.bytes()) + 2 * words, bytes_to_build(options, 2000)) << name;
+  }
 }
 
 // Refused by arithmetic, before anything is allocated: none of these could be held.
