@@ -35,7 +35,8 @@ double most_single_pairs(const PatternOptions& options, double n, int64_t edges)
 void check_inputs(const PatternOptions& options, int64_t n, const PatternInputs& inputs) {
   LONGSPAN_CHECK(n >= 0, "pattern: n must be at least 0, got ", n);
   const int64_t most = kMostTokens - (options.pad_to_window ? options.w : 0);
-  LONGSPAN_CHECK(n <= most, "pattern: n must be at most ", most, ", got ", n);
+  LONGSPAN_CHECK(n <= most, "pattern: n must be at most ", most,
+                 options.pad_to_window ? str_cat(" under pad_to_window with w = ", options.w) : "", ", got ", n);
   const int64_t size = padded_length(options, n), length = generator_length(options, n);
   LONGSPAN_CHECK(size <= length, "pattern: fit=cut has max_len = ", options.max_len, ", too short for ", size,
                  " tokens");

@@ -186,6 +186,8 @@ TEST(Refused, WhatCannotBe) {
   };
   EXPECT_EQ(message("full", {}, -1), "pattern: n must be at least 0, got -1");
   EXPECT_EQ(message("full", {}, int64_t{1} << 40), "pattern: n must be at most 2147483647, got 1099511627776");
+  EXPECT_EQ(message("window_overlap", {{"pad_to_window", true}, {"w", int64_t{2147483646}}}, 100),
+            "pattern: n must be at most 1 under pad_to_window with w = 2147483646, got 100");
   EXPECT_EQ(message("reference", {}, 4097), "pattern: fit=cut has max_len = 4096, too short for 4160 tokens");
   EXPECT_EQ(message("edges", {}, 5), "pattern: edges needs edges");
   const EdgeList edges = parse_edges("0 7\n", "some");
