@@ -648,6 +648,13 @@ class TestMessages:
             longspan.diffusion_extend(new, self.x, new, self.c, states, self.p, positions=torch.arange(3),
                                       backend=backend)
 
+    def test_global_tokens_with_fractions(self):
+        with pytest.raises(ValueError, match=r"^pattern: global_tokens: expected int64 \[G\] on the CPU, got float32"):
+            longspan.pattern("global", 50, global_tokens=[1.7])
+        assert torch.equal(longspan.pattern("global", 50, global_tokens=torch.tensor([1], dtype=torch.int32)),
+                           longspan.pattern("global", 50, global_tokens=[1]))
+        longspan.pattern("global", 50, global_tokens=[])
+
     @pytest.mark.parametrize("backend", BACKENDS)
     def test_a_stream_with_a_pattern_without_values(self, backend):
         new, states = self.x[:, :, :3], torch.zeros(2, 3, 1, 2, 4)
