@@ -32,6 +32,8 @@ std::string label_of(const Json& value, const std::string& name, const RecordPla
                  value.type_name());
   const auto& text = value.get_ref<const std::string&>();
   LONGSPAN_CHECK(!text.empty(), place.text(), ": '", name, "' is empty");
+  const std::string fault = utf8_fault(text, 0);  // also where texts are bytes: labels are names in files of JSON
+  LONGSPAN_CHECK(fault.empty(), place.text(), ": '", name, "' ", fault);
   return text;
 }
 

@@ -89,7 +89,7 @@ struct RecordOptions {
   /// Of plain text: what a document is. The line breaks at the end of a document are left out, other than of a file.
   DocumentRule documents = DocumentRule::file;
   std::string separator;  ///< of documents, for DocumentRule::separator
-  /// CSV and plain text must be UTF-8 (JSON must be always). Off only where tokens are bytes.
+  /// CSV and plain text must be UTF-8 (JSON and labels must be always). Off only where tokens are bytes.
   bool utf8 = true;
 };
 

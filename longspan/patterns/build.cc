@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "longspan/base/check.h"
-#include "longspan/base/machine_memory.h"
 #include "longspan/base/pattern_view.h"
+#include "longspan/base/usable_memory.h"
 #include "longspan/patterns/rest.h"
 #include "longspan/patterns/structure.h"
 
@@ -35,7 +35,8 @@ double most_single_pairs(const PatternOptions& options, double n, int64_t edges)
 void check_inputs(const PatternOptions& options, int64_t n, const PatternInputs& inputs) {
   LONGSPAN_CHECK(n >= 0, "pattern: n must be at least 0, got ", n);
   const int64_t most = kMostTokens - (options.pad_to_window ? options.w : 0);
-  LONGSPAN_CHECK(n <= most, "pattern: n must be at most ", most, ", got ", n);
+  LONGSPAN_CHECK(n <= most, "pattern: n must be at most ", most,
+                 options.pad_to_window ? str_cat(" under pad_to_window with w = ", options.w) : "", ", got ", n);
   const int64_t size = padded_length(options, n), length = generator_length(options, n);
   LONGSPAN_CHECK(size <= length, "pattern: fit=cut has max_len = ", options.max_len, ", too short for ", size,
                  " tokens");
@@ -53,7 +54,7 @@ void check_inputs(const PatternOptions& options, int64_t n, const PatternInputs&
       LONGSPAN_CHECK(token >= 0 && token < n, "pattern: global token ", token, " is outside the ", n, " tokens");
   }
   const double needed = bytes_to_build(options, n, inputs.edges ? static_cast<int64_t>(inputs.edges->pairs.size()) : 0);
-  const auto limit = static_cast<double>(inputs.memory_limit > 0 ? inputs.memory_limit : machine_memory());
+  const auto limit = static_cast<double>(inputs.memory_limit > 0 ? inputs.memory_limit : usable_memory());
   LONGSPAN_CHECK(needed <= limit, "pattern: ", options.pattern, " of ", size, " tokens would need ",
                  std::llround(needed), " bytes, more than the ", std::llround(limit), " there are");
 }
@@ -88,10 +89,11 @@ void cut(PatternParts& parts, int64_t n) {
 double bytes_to_build(const PatternOptions& options, int64_t n, int64_t edges) {
   const auto length = static_cast<double>(generator_length(options, n));
   const double pairs = most_single_pairs(options, length, edges);
-  // Band, columns, row pointers and their transposes for each token; of each pair of the rest the key, its copy while
-  // the rows are gathered, and the transpose with the edge number. Drawing from all pairs holds three copies more.
-  const bool total = uses(options, Generator::random) && options.random_mode == RandomMode::total;
-  return length * 48 + pairs * 16 + (total ? pairs * 20 : 0);
+  // Of each token band, columns, row pointers and their transposes: 48 bytes; of each pair of the rest the key and the
+  // transpose with the edge number: 12. Then everything twice again, as words and as the tensor of them (packed.h), for
+  // which no list has 64-bit row pointers: 36 and 12 bytes each time. While the rows are drawn no more is held than
+  // that: the key and its copy, and from all pairs three copies.
+  return length * (48 + 2 * 36) + pairs * (12 + 2 * 12);
 }
 
 Pattern build_pattern(const PatternOptions& options, int64_t n, const PatternInputs& inputs, const Parallel& parallel) {

@@ -22,7 +22,7 @@ struct PatternInputs {
   std::optional<std::vector<int64_t>> global_tokens = {};
   /// For the generator `edges`; lives until the pattern is built.
   const EdgeList* edges = nullptr;
-  /// Bytes that building may take at most; 0: the memory of the machine.
+  /// Bytes that building may take at most; 0: usable_memory().
   int64_t memory_limit = 0;
 };
 
@@ -36,7 +36,8 @@ struct PatternInputs {
 Pattern build_pattern(const PatternOptions& options, int64_t n, const PatternInputs& inputs = {},
                       const Parallel& parallel = SerialParallel());
 
-/// Bytes that building takes at most, for `edges` pairs of one's own; the transpose included.
+/// Bytes that building takes at most, for `edges` pairs of one's own: the transpose and the packed form of operators
+/// included.
 double bytes_to_build(const PatternOptions& options, int64_t n, int64_t edges = 0);
 
 }  // namespace longspan::patterns

@@ -8,10 +8,7 @@ namespace longspan::patterns {
 
 namespace {
 
-constexpr int64_t kRowsPerTask = 1024;
 constexpr int64_t kMostChunks = 16;
-
-int64_t tasks_of(int64_t rows) { return (rows + kRowsPerTask - 1) / kRowsPerTask; }
 
 }  // namespace
 
@@ -52,24 +49,6 @@ TransposedCsr transpose(const CsrView& csr, int64_t columns, const Parallel& par
         out.rows.keys[to] = static_cast<int32_t>(row);
         out.edges[to] = static_cast<uint32_t>(e);
       }
-  });
-  return out;
-}
-
-KeyTiles key_tiles(const CsrView& csr, int64_t columns, int64_t width, const Parallel& parallel) {
-  LONGSPAN_CHECK(width >= 1, "key_tiles: width must be at least 1, got ", width);
-  LONGSPAN_CHECK(csr.size() < int64_t{1} << 32, "key_tiles: ", csr.size(),
-                 " single pairs, at most 2^32 - 1 can be numbered");
-  KeyTiles out{width, (columns + width - 1) / width, csr.rows, {}};
-  out.begin.resize(static_cast<std::size_t>((out.tiles + 1) * out.rows));
-  parallel.run(tasks_of(csr.rows), [&](int64_t task, int) {
-    for (int64_t row = task * kRowsPerTask; row < std::min((task + 1) * kRowsPerTask, csr.rows); ++row) {
-      int64_t e = csr.begin[row];
-      for (int64_t tile = 0; tile <= out.tiles; ++tile) {
-        while (e < csr.begin[row + 1] && csr.keys[e] < tile * width) ++e;
-        out.begin[static_cast<std::size_t>(tile * out.rows + row)] = static_cast<uint32_t>(e);
-      }
-    }
   });
   return out;
 }

@@ -31,17 +31,4 @@ struct TransposedCsr {
 /// Needs fewer than 2^32 entries. The result does not depend on the number of threads.
 TransposedCsr transpose(const CsrView& csr, int64_t columns, const Parallel& parallel = SerialParallel());
 
-/// Where the keys of each row enter each tile of keys, so that a kernel can gather tile by tile from keys that stay in
-/// the cache: row r has, of tile t, the keys at positions [at(t, r), at(t + 1, r)) of csr.keys, those in
-/// [t width, (t + 1) width).
-struct KeyTiles {
-  int64_t width = 0, tiles = 0, rows = 0;
-  std::vector<uint32_t> begin;  ///< [tiles + 1, rows]: a tile's rows lie together
-
-  int64_t at(int64_t tile, int64_t row) const { return begin[static_cast<std::size_t>(tile * rows + row)]; }
-};
-
-/// Tiles of `width` >= 1 keys over [0, columns).
-KeyTiles key_tiles(const CsrView& csr, int64_t columns, int64_t width, const Parallel& parallel = SerialParallel());
-
 }  // namespace longspan::patterns

@@ -223,8 +223,13 @@ void check_transposed(const PatternView& p, const TransposedPatternView& t) {
     }
   check_lists(
       t.rest, [&](int64_t) { return p.n; }, "transposed rest");
-  const auto edges = static_cast<uint64_t>(p.rest.size());
-  for (int64_t e = 0; e < p.rest.size(); ++e) require(t.rest_edges[e] < edges, "transposed rest");
+  // A kernel takes the number of a pair as a place among its query's weights, which may be all that it has formed.
+  for (int64_t key = 0; key < t.rest.rows; ++key)
+    for (int64_t e = t.rest.begin[key]; e < t.rest.begin[key + 1]; ++e) {
+      const int64_t query = t.rest.keys[e], edge = t.rest_edges[e];
+      require(edge >= p.rest.begin[query] && edge < p.rest.begin[query + 1] && p.rest.keys[edge] == key,
+              "transposed rest");
+    }
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "longspan/base/check.h"
-#include "longspan/base/machine_memory.h"
+#include "longspan/base/usable_memory.h"
 #include "longspan/spectra/laplacian.h"
 #include "longspan/spectra/largest_eigenvalue.h"
 
@@ -68,7 +68,7 @@ std::optional<Extremes> spectral_extremes(const Topology& topology, const Extrem
   const int64_t n = topology.size();
   if (n < 2) return std::nullopt;
   const double needed = bytes_for_extremes(n) + static_cast<double>(topology.bytes());
-  const auto limit = static_cast<double>(options.memory_limit > 0 ? options.memory_limit : machine_memory());
+  const auto limit = static_cast<double>(options.memory_limit > 0 ? options.memory_limit : usable_memory());
   LONGSPAN_CHECK(needed <= limit, "spectra: the extreme eigenvalues of ", n, " tokens would need ",
                  std::llround(needed), " bytes, more than the ", std::llround(limit), " there are");
   NormalisedAdjacency adjacency(topology, parallel);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "longspan/base/check.h"
-#include "longspan/base/machine_memory.h"
+#include "longspan/base/usable_memory.h"
 #include "longspan/spectra/laplacian.h"
 
 namespace longspan::spectra {
@@ -12,7 +12,7 @@ namespace longspan::spectra {
 std::vector<double> full_spectrum(const Topology& topology, const Parallel& parallel, int64_t memory_limit) {
   const int64_t n = topology.size();
   const double needed = 16 * static_cast<double>(n) * static_cast<double>(n);
-  const auto limit = static_cast<double>(memory_limit > 0 ? memory_limit : machine_memory());
+  const auto limit = static_cast<double>(memory_limit > 0 ? memory_limit : usable_memory());
   LONGSPAN_CHECK(needed <= limit, "spectra: all eigenvalues of ", n, " tokens would need ", std::llround(needed),
                  " bytes, more than the ", std::llround(limit), " there are");
   if (n == 0) return {};

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "longspan/base/check.h"
-#include "longspan/base/machine_memory.h"
+#include "longspan/base/usable_memory.h"
 #include "longspan/patterns/statistics.h"
 #include "longspan/spectra/graph.h"
 
@@ -28,7 +28,7 @@ Topology::Topology(const patterns::Pattern& pattern, SelfLoops loops, const Para
   const int64_t n = pattern.size();
   const double needed = 37 * static_cast<double>(n) +
                         static_cast<double>(pattern.counts().rest) * (pattern.causal() ? 8 : 16);  // transpose included
-  const auto limit = static_cast<double>(memory_limit > 0 ? memory_limit : machine_memory());
+  const auto limit = static_cast<double>(memory_limit > 0 ? memory_limit : usable_memory());
   LONGSPAN_CHECK(needed <= limit, "spectra: the graph of ", n, " tokens would need ", std::llround(needed),
                  " bytes, more than the ", std::llround(limit), " there are");
   auto shared = std::make_shared<Shared>();

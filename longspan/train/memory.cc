@@ -1,12 +1,9 @@
 #include "longspan/train/memory.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "longspan/base/check.h"
+#include "longspan/base/usable_memory.h"
 
 namespace longspan::train {
 
@@ -23,17 +20,6 @@ double activation_bytes(const models::ModelConfig& config, int64_t tokens, bool 
   const double layer = attention + feed_forward, layers = static_cast<double>(config.layers);
   const double floats = recompute ? layer + layers * width : layers * layer;
   return 4 * static_cast<double>(tokens) * (floats + 2 * width);  // the embedded tokens and the last norm
-}
-
-int64_t usable_memory() {
-  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  int64_t most = machine;
-  // Version 2 and version 1 of control groups, as a container sees its own; "max" does not read as a number.
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    int64_t limit = 0;
-    if (std::ifstream(path) >> limit && limit > 0) most = std::min(most, limit);
-  }
-  return most;
 }
 
 void check_fits(const models::ModelConfig& config) {

@@ -19,9 +19,6 @@ int64_t tokens_at_once(const TrainOptions& options, int64_t processes = 1);
 /// are counted; softmax and local keep a little less.
 double activation_bytes(const models::ModelConfig& config, int64_t tokens, bool recompute);
 
-/// Memory that this process may have in all: the machine's, or what its control group allows.
-int64_t usable_memory();
-
 /// InputError when not even weights, gradients and moments of the model have room in the usable memory: before one of
 /// its tensors is made. Counts what every attention has, so a model that passes may still be too large.
 void check_fits(const models::ModelConfig& config);

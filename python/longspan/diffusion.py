@@ -19,7 +19,9 @@ def pattern(name, n, seed=0, *, layer=0, edges=None, global_tokens=None, **optio
     if isinstance(global_tokens, str):  # the field of that name, for global_choice="list"
         options["global_tokens"], global_tokens = global_tokens, None
     elif global_tokens is not None:
-        global_tokens = torch.as_tensor(global_tokens, dtype=torch.int64)
+        global_tokens = torch.as_tensor(global_tokens)
+        if not global_tokens.is_floating_point() or global_tokens.numel() == 0:  # the operator refuses fractions
+            global_tokens = global_tokens.to(torch.int64)
     return torch.ops.longspan.pattern(name, n, seed, [f"{key}={text(value)}" for key, value in options.items()],
                                       layer=layer, edges=edges, global_tokens=global_tokens)
 

@@ -123,6 +123,21 @@ def test_heat_weights_of_hops():
     assert (theta - torch.tensor(expected, dtype=torch.float64)).abs().max() <= 0.5e-10 + 1e-15
 
 
+def test_heat_of_any_finite_time():
+    """Terms t^k / k! beyond all numbers: the weights are those of the last hops."""
+    for t in (0.0, 1000.0, 1e308):
+        time = torch.tensor(t, dtype=torch.float64, requires_grad=True)
+        coefficients = longspan.diffusion_coefficients("heat", 200, t=time)[0]
+        theta = torch.cat([coefficients[2::2].flip(0), coefficients[:1]])
+        k = torch.arange(201, dtype=torch.float64)
+        logs = torch.where(k > 0, k * math.log(t) if t else -math.inf, 0.0) - torch.lgamma(k + 1)
+        # The error of a logarithm of this size is that of its exponential.
+        close_to = 4 * torch.finfo(torch.float64).eps * logs[logs.isfinite()].abs().max().clamp(min=201)
+        assert (theta - torch.softmax(logs, 0)).abs().max() <= close_to
+        theta[-1].backward()
+        assert time.grad.isfinite()
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_three_tokens(backend):
     """A = [[.5, .5, 0], [0, .5, .5], [0, 0, 1]], alpha 0.1, two hops."""
@@ -597,6 +612,10 @@ class TestMessages:
         ({"pattern_of": torch.tensor([0])}, r"pattern_of: expected \[S = 2\], got \[1\]"),
         ({"pattern_of": torch.tensor([0, 1])}, r"pattern_of: expected numbers from 0 to 0, got 1 at index 1"),
         ({"cu_seqlens": torch.tensor([0, 5])}, r"cu_seqlens: expected a batch of 1 .*, got B = 2"),
+        ({"patterns": [longspan.pattern("window_band", 5).to("meta")]},
+         r"patterns: expected int32 \[L\] on the CPU as longspan::pattern makes it, got int32 \[\d+\] on meta"),
+        ({"pattern_of": torch.zeros(2, dtype=torch.int64, device="meta")},
+         r"pattern_of: expected int64 on the CPU, got int64 on meta"),
     ])
     @pytest.mark.parametrize("backend", BACKENDS)
     def test_diffusion(self, replaced, message, backend):
@@ -629,12 +648,28 @@ class TestMessages:
             longspan.diffusion_extend(new, self.x, new, self.c, states, self.p, positions=torch.arange(3),
                                       backend=backend)
 
+    def test_global_tokens_with_fractions(self):
+        with pytest.raises(ValueError, match=r"^pattern: global_tokens: expected int64 \[G\] on the CPU, got float32"):
+            longspan.pattern("global", 50, global_tokens=[1.7])
+        assert torch.equal(longspan.pattern("global", 50, global_tokens=torch.tensor([1], dtype=torch.int32)),
+                           longspan.pattern("global", 50, global_tokens=[1]))
+        longspan.pattern("global", 50, global_tokens=[])
+
+    @pytest.mark.parametrize("backend", BACKENDS)
+    def test_a_stream_with_a_pattern_without_values(self, backend):
+        new, states = self.x[:, :, :3], torch.zeros(2, 3, 1, 2, 4)
+        with pytest.raises(ValueError, match=r"^diffusion_extend: patterns: expected int32 .* on meta$"):
+            longspan.diffusion_extend(new, self.x, new, self.c, states, self.p.to("meta"), backend=backend)
+
     @pytest.mark.parametrize("given, message", [
         ({"kind": "pagerank"},
          r"kind: expected ppr_iterate, ppr_truncated, heat, single or learned, got pagerank"),
-        ({"kind": "heat", "hops": -1}, r"hops: expected 0 or more, got -1"),
+        ({"kind": "heat", "hops": -1}, r"hops: expected a number from 0 to 1048576, got -1"),
+        ({"kind": "ppr_iterate", "hops": 10**12}, r"hops: expected a number from 0 to 1048576, got 1000000000000"),
         ({"kind": "ppr_iterate", "alpha": 1.5}, r"alpha: expected numbers from 0 to 1, got 1.5"),
         ({"kind": "heat", "t": -1.0}, r"t: expected finite numbers of 0 or more, got -1"),
+        ({"kind": "heat", "t": float("inf")}, r"t: expected finite numbers of 0 or more, got inf"),
+        ({"kind": "heat", "t": float("nan")}, r"t: expected finite numbers of 0 or more, got nan"),
         ({"kind": "heat", "alpha": 0.1}, r"alpha: expected none but for the ppr kinds, got one"),
         ({"kind": "learned"}, r"logits: expected for learned, got none"),
         ({"kind": "learned", "hops": 2, "logits": torch.zeros(1, 2)},

@@ -155,6 +155,8 @@ TEST_F(Records, CsvThatIsRefused) {
             ":2: 'text' is not UTF-8 at byte 1 of the text (0xff); convert it, or use the tokenizer bytes");
   options_.utf8 = false;
   EXPECT_EQ(refusal("a.csv", header + "a\xFF,b\n"), "");
+  EXPECT_EQ(refusal("a.csv", header + "a,b\xFF\n"),
+            ":2: 'label' is not UTF-8 at byte 1 of the text (0xff); convert it, or use the tokenizer bytes");
 }
 
 TEST_F(Records, PlainText) {

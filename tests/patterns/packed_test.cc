@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "longspan/base/check.h"
@@ -39,6 +40,16 @@ std::string refusal(const std::vector<int32_t>& words) {
   } catch (const InputError& error) {
     return error.what();
   }
+}
+
+/// The number of each pair by key is that of the same pair by query.
+void expect_own_pairs(const PatternView& p, const TransposedPatternView& t) {
+  for (int64_t key = 0; key < t.rest.rows; ++key)
+    for (int64_t e = t.rest.begin[key]; e < t.rest.begin[key + 1]; ++e) {
+      const int64_t query = t.rest.keys[e], edge = t.rest_edges[e];
+      ASSERT_TRUE(edge >= p.rest.begin[query] && edge < p.rest.begin[query + 1]) << query << " " << key;
+      EXPECT_EQ(p.rest.keys[edge], key);
+    }
 }
 
 TEST(PackedPattern, HoldsThePattern) {
@@ -83,8 +94,8 @@ TEST(PackedPattern, RefusesEveryChangeOfAWord) {
   }
 }
 
-// With the check sum put right, words that break a rule are still refused, or are a pattern whose indices are in bounds:
-// another key for one pair, say. A number that is far off is always refused, but for the check sum itself.
+// With the check sum put right, words that break a rule are still refused, or are a pattern whose indices are in
+// bounds: another key for one pair, say. A number that is far off is always refused, but for the check sum itself.
 TEST(PackedPattern, ForgedWordsAreRefusedOrInBounds) {
   constexpr std::size_t kSum = 11;  // and the next
   int refused = 0;
@@ -106,7 +117,7 @@ TEST(PackedPattern, ForgedWordsAreRefusedOrInBounds) {
             EXPECT_TRUE(t.band_begin[i] >= 0 && t.band_begin[i] <= t.band_end[i] && t.band_end[i] <= p.n);
             for (const int32_t query : t.rest.row(i)) EXPECT_TRUE(query >= 0 && query < p.n);
           }
-          for (int64_t e = 0; e < p.rest.size(); ++e) EXPECT_LT(t.rest_edges[e], p.rest.size());
+          expect_own_pairs(p, t);
           EXPECT_TRUE(std::abs(change) == 1 || at == kSum || at == kSum + 1 || p.n == 0) << at << " " << change;
         } catch (const InputError&) {
           ++refused;
@@ -114,6 +125,24 @@ TEST(PackedPattern, ForgedWordsAreRefusedOrInBounds) {
       }
   }
   EXPECT_GT(refused, 0);
+}
+
+// A kernel reads the weight of a pair among those of its query's rows: a number within bounds, but of another row,
+// would lead it out of the weights formed so far.
+TEST(PackedPattern, PairsOfAnotherRowAreRefused) {
+  const std::vector<int32_t> words = pack(samples()[1]);
+  const PackedPattern packed(words, "here");
+  const int64_t edges = packed.view().rest.size();
+  ASSERT_GT(edges, 1);
+  // The numbers of pairs are the last words.
+  for (int64_t e = 1; e < edges; ++e) {
+    std::vector<int32_t> forged = words;
+    std::swap(forged[forged.size() - static_cast<std::size_t>(e)],
+              forged[forged.size() - static_cast<std::size_t>(e) - 1]);
+    internal::forge_check_sum(forged);
+    EXPECT_EQ(refusal(forged),
+              "here: expected a pattern as longspan::pattern makes it, got one whose transposed rest cannot be");
+  }
 }
 
 }  // namespace

@@ -209,6 +209,31 @@ TEST(RandomBlocks, SoManyNewOnesInEachMiddleRow) {
       }
 }
 
+// The densities of the specification (B.6): `reference` draws for 4,096 tokens and cuts, so a shorter text has a share
+// of the global tokens, which lie behind the first 64, and of the random keys. Spreads are hypergeometric.
+TEST(Reference, DensitiesOfShorterTexts) {
+  struct Case {
+    int64_t n;
+    double density;  // the specification's, to three digits
+  };
+  const PatternOptions options = pattern_options("reference");
+  for (const Case& c : {Case{4096, 0.068}, Case{1024, 0.132}, Case{512, 0.215}})
+    for (const uint64_t seed : {0, 1, 2}) {
+      const Pattern pattern = build_pattern(options, c.n, {.seed = seed});
+      const auto n = static_cast<double>(c.n), total = 4096.0, behind = total - 64;
+      const double share = (n - 64) / behind;
+      const double global_spread = std::sqrt(64 * share * (1 - share) * (behind - 64) / (behind - 1));
+      EXPECT_NEAR(static_cast<double>(pattern.view().dense_row_count), 64 * share, 6 * global_spread);
+      const auto rest = static_cast<double>(pattern.view().rest.size());
+      const double free = n * n - (static_cast<double>(pattern.pairs()) - rest), drawn = 64 / total;
+      const double rest_spread = std::sqrt(drawn * free * (1 - drawn) * (1 - free / (total * total)));
+      EXPECT_NEAR(rest, drawn * free, 6 * rest_spread) << "64 n / 4,096 random keys a query, less those it has";
+      // Of a global token about 2 n pairs.
+      EXPECT_NEAR(pattern.density(), c.density, 0.0005 + 6 * (2 * global_spread / n + rest_spread / (n * n)));
+    }
+  EXPECT_EQ(build_pattern(options, 64).view().dense_row_count, 0) << "all tokens lie in the first window";
+}
+
 // Blocks that meet other pieces go to the rest; the pairs stay the same.
 TEST(RandomBlocks, MeetingOtherPieces) {
   const FieldValues blocks = {{"b", int64_t{4}}, {"bigbird_r", int64_t{3}}};

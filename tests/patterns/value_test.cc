@@ -1,4 +1,4 @@
-// Patterns as values: identity, statistics, memory, tiles, the cache; inputs that are refused.
+// Patterns as values: identity, statistics, memory, the cache; inputs that are refused.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include "definition.h"
 #include "longspan/base/recently_used.h"
 #include "longspan/patterns/build.h"
+#include "longspan/patterns/packed.h"
 #include "longspan/patterns/statistics.h"
 #include "tests/io/scratch_folder.h"
 
@@ -89,23 +90,6 @@ TEST(PatternValue, BytesOfTheStructureAreNotThoseOfThePairs) {
   const Pattern random = small("random", {}, 1000);
   random.transposed();
   EXPECT_GE(random.bytes(), 3 * 1000 * 64 * 4);  // the keys, the queries, the numbers of the edges
-}
-
-TEST(Csr, TilesHoldEveryKeyOnce) {
-  const Pattern pattern = small("window_band+random", {{"r", int64_t{9}}, {"k", int64_t{1}}}, 50);
-  const CsrView rest = pattern.view().rest;
-  for (const int64_t width : {1, 7, 16, 50, 1000}) {
-    const KeyTiles tiles = key_tiles(rest, 50, width);
-    EXPECT_EQ(tiles.tiles, (50 + width - 1) / width);
-    for (int64_t i = 0; i < 50; ++i) {
-      EXPECT_EQ(tiles.at(0, i), rest.begin[i]);
-      EXPECT_EQ(tiles.at(tiles.tiles, i), rest.begin[i + 1]);
-      for (int64_t t = 0; t < tiles.tiles; ++t)
-        for (int64_t e = tiles.at(t, i); e < tiles.at(t + 1, i); ++e) EXPECT_EQ(rest.keys[e] / width, t);
-    }
-  }
-  EXPECT_NE(error_of([&] { key_tiles(rest, 50, 0); }), "");
-  EXPECT_EQ(key_tiles(Pattern().view().rest, 0, 4).tiles, 0);
 }
 
 TEST(Statistics, AgainstTheDefinition) {
@@ -202,6 +186,8 @@ TEST(Refused, WhatCannotBe) {
   };
   EXPECT_EQ(message("full", {}, -1), "pattern: n must be at least 0, got -1");
   EXPECT_EQ(message("full", {}, int64_t{1} << 40), "pattern: n must be at most 2147483647, got 1099511627776");
+  EXPECT_EQ(message("window_overlap", {{"pad_to_window", true}, {"w", int64_t{2147483646}}}, 100),
+            "pattern: n must be at most 1 under pad_to_window with w = 2147483646, got 100");
   EXPECT_EQ(message("reference", {}, 4097), "pattern: fit=cut has max_len = 4096, too short for 4160 tokens");
   EXPECT_EQ(message("edges", {}, 5), "pattern: edges needs edges");
   const EdgeList edges = parse_edges("0 7\n", "some");
@@ -210,6 +196,17 @@ TEST(Refused, WhatCannotBe) {
   EXPECT_EQ(message("full", {}, 9, {.global_tokens = {{1}}}), "pattern: global tokens are given, but full has none");
   EXPECT_EQ(message("global", {}, 9, {.global_tokens = {{9}}}), "pattern: global token 9 is outside the 9 tokens");
   EXPECT_EQ(message("global", {}, 9, {.global_tokens = {{-1}}}), "pattern: global token -1 is outside the 9 tokens");
+}
+
+// The estimate covers the pattern, its transpose, and the words of which an operator takes a copy.
+TEST(Refused, TheEstimateCoversWhatAnOperatorNeeds) {
+  for (const char* name : {"random", "window_overlap+global+random", "uniform", "strided", "bigbird"}) {
+    const PatternOptions options = pattern_options(name);
+    const Pattern pattern = build_pattern(options, 2000);
+    pattern.transposed();
+    const auto words = static_cast<double>(pack(pattern).size() * sizeof(int32_t));
+    EXPECT_LE(static_cast<double>(pattern.bytes()) + 2 * words, bytes_to_build(options, 2000)) << name;
+  }
 }
 
 // Refused by arithmetic, before anything is allocated: none of these could be held.

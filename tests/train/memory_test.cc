@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "longspan/base/usable_memory.h"
 #include "longspan/models/language_model.h"
 #include "longspan/train/tensor_memory.h"
 #include "tests/models/small_models.h"

@@ -71,12 +71,14 @@ Shape<Int> check_operands(const char* op, const Inputs& x, bool stream) {
   return s;
 }
 
-/// What can be said without reading a pattern; patterns.h reads them.
+/// What can be said without reading a pattern; patterns.h reads them. A pattern without values is for operands without
+/// values alone: beside others the meta function would run and leave the results as the allocator gives them.
 template <class Int>
-void check_patterns(const char* op, const Patterns& patterns, const Int& sequences) {
+void check_patterns(const char* op, const Patterns& patterns, const at::Tensor& q, const Int& sequences) {
+  const auto placed = [&](const at::Tensor& t) { return t.is_cpu() || (t.is_meta() && q.is_meta()); };
   TORCH_CHECK_VALUE(!patterns.patterns.empty(), op, ": patterns: expected one or more, got none");
   for (const at::Tensor& t : patterns.patterns) {
-    TORCH_CHECK_VALUE(t.dim() == 1 && t.scalar_type() == at::kInt && (t.is_cpu() || t.is_meta()), op,
+    TORCH_CHECK_VALUE(t.dim() == 1 && t.scalar_type() == at::kInt && placed(t), op,
                       ": patterns: expected int32 [L] on the CPU as longspan::pattern makes it, got ", dtype_name(t),
                       " ", t.sym_sizes(), " on ", t.device());
   }
@@ -88,8 +90,8 @@ void check_patterns(const char* op, const Patterns& patterns, const Int& sequenc
   const at::Tensor& of = *patterns.pattern_of;
   TORCH_CHECK_VALUE(of.dim() == 1 && sizes_of<Int>(of)[0] == sequences, op, ": pattern_of: expected [S = ", sequences,
                     "], got ", of.sym_sizes());
-  TORCH_CHECK_VALUE(of.scalar_type() == at::kLong && (of.is_cpu() || of.is_meta()), op,
-                    ": pattern_of: expected int64 on the CPU, got ", dtype_name(of), " on ", of.device());
+  TORCH_CHECK_VALUE(of.scalar_type() == at::kLong && placed(of), op, ": pattern_of: expected int64 on the CPU, got ",
+                    dtype_name(of), " on ", of.device());
 }
 
 template <class Int>
@@ -119,7 +121,7 @@ Shape<Int> check(const Inputs& x, const Patterns& patterns, const Options& o) {
     TORCH_CHECK_VALUE(o.valid->scalar_type() == at::kBool, kOp, ": valid: expected bool, got ", dtype_name(*o.valid));
     check_same_device(kOp, "valid", *o.valid, x.q);
   }
-  check_patterns<Int>(kOp, patterns, s.sequences);
+  check_patterns<Int>(kOp, patterns, x.q, s.sequences);
   check_options<Int>(kOp, x, o, s);
   return s;
 }
@@ -143,7 +145,7 @@ Shape<Int> check_extend(const Inputs& x, const Past& past, const Patterns& patte
                       dtype_name(*past.positions));
     check_on_cpu_or_beside(kExtendOp, "positions", *past.positions, x.q);
   }
-  check_patterns<Int>(kExtendOp, patterns, s.sequences);
+  check_patterns<Int>(kExtendOp, patterns, x.q, s.sequences);
   check_options<Int>(kExtendOp, x, o, s);
   return s;
 }

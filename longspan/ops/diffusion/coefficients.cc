@@ -8,6 +8,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
+#include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@ namespace longspan::ops {
 namespace {
 
 constexpr const char* kOp = "diffusion_coefficients";
+constexpr int64_t kMostHops = 1 << 20;
 
 /// alpha or t as [1 or H] float64.
 at::Tensor of_heads(const char* name, const std::optional<at::Tensor>& given, double otherwise, double most) {
@@ -30,7 +33,7 @@ at::Tensor of_heads(const char* name, const std::optional<at::Tensor>& given, do
     const at::Tensor values = given->detach().to(at::kDouble).reshape(-1);
     for (int64_t h = 0; h < values.numel(); ++h) {
       const double value = values[h].item<double>();
-      TORCH_CHECK_VALUE(value >= 0 && value <= most, kOp, ": ", name, ": expected ",
+      TORCH_CHECK_VALUE(value >= 0 && value <= most && std::isfinite(value), kOp, ": ", name, ": expected ",
                         std::isfinite(most) ? "numbers from 0 to 1" : "finite numbers of 0 or more", ", got ", value);
     }
   }
@@ -47,16 +50,21 @@ at::Tensor horner(const std::vector<at::Tensor>& theta) {
   return at::stack(out, 1);
 }
 
-/// weight_0 .. weight_K with weight_k = weight_{k-1} ratio(k), divided by their sum.
+/// weight_0 .. weight_K with weight_0 = 1 and weight_k = weight_{k-1} ratio(k), divided by their sum. The weights
+/// themselves may be beyond all numbers, so only shares are formed: weight_k of weight_0 + .. + weight_k.
 template <class Ratio>
-at::Tensor normalised_series(const at::Tensor& first, int64_t hops, const Ratio& ratio) {
-  std::vector<at::Tensor> theta = {first};
-  at::Tensor sum = first;
+at::Tensor normalised_series(const at::Tensor& one, int64_t hops, const Ratio& ratio) {
+  std::vector<at::Tensor> theta = {one}, left = {one};  // left: what the sum so far is of the sum with weight_k
   for (int64_t k = 1; k <= hops; ++k) {
-    theta.push_back(theta.back() * ratio(k));
-    sum = sum + theta.back();
+    const at::Tensor added = theta.back() * ratio(k);
+    left.push_back(1 / (1 + added));
+    theta.push_back(added / (1 + added));
   }
-  for (at::Tensor& t : theta) t = t / sum;
+  at::Tensor scale = one;
+  for (std::size_t k = theta.size(); k-- > 0;) {
+    theta[k] = theta[k] * scale;
+    scale = scale * left[k];
+  }
   return horner(theta);
 }
 
@@ -64,7 +72,8 @@ at::Tensor normalised_series(const at::Tensor& first, int64_t hops, const Ratio&
 
 at::Tensor diffusion_coefficients(DiffusionKind kind, int64_t hops, const std::optional<at::Tensor>& alpha,
                                   const std::optional<at::Tensor>& t, const std::optional<at::Tensor>& logits) {
-  TORCH_CHECK_VALUE(hops >= 0, kOp, ": hops: expected 0 or more, got ", hops);
+  TORCH_CHECK_VALUE(hops >= 0 && hops <= kMostHops, kOp, ": hops: expected a number from 0 to ", kMostHops, ", got ",
+                    hops);
   const bool ppr = kind == DiffusionKind::ppr_iterate || kind == DiffusionKind::ppr_truncated;
   TORCH_CHECK_VALUE(!alpha || ppr, kOp, ": alpha: expected none but for the ppr kinds, got one");
   TORCH_CHECK_VALUE(!t || kind == DiffusionKind::heat, kOp, ": t: expected none but for heat, got one");

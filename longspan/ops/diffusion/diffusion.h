@@ -80,8 +80,9 @@ std::tuple<at::Tensor, at::Tensor> diffusion_extend(const at::Tensor& q, const a
 /// The kinds of diffusion as coefficients [1 or H, 2 K + 1], float64; float32 operands take them `.to(at::kFloat)`.
 enum class DiffusionKind { ppr_iterate, ppr_truncated, heat, single, learned };
 
-/// alpha: a scalar tensor or [H] (ppr kinds; differentiable); t: the same for heat; logits [H or 1, K + 1] for learned
-/// (theta = their softmax). `single` has one hop whatever K. Errors: c10::ValueError, one line.
+/// hops: at most 2^20. alpha: a scalar tensor or [H] (ppr kinds; differentiable); t: the same for heat, finite; logits
+/// [H or 1, K + 1] for learned (theta = their softmax). `single` has one hop whatever K. Errors: c10::ValueError, one
+/// line.
 at::Tensor diffusion_coefficients(DiffusionKind kind, int64_t hops, const std::optional<at::Tensor>& alpha,
                                   const std::optional<at::Tensor>& t, const std::optional<at::Tensor>& logits);
 
