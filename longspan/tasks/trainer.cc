@@ -109,17 +109,23 @@ train::StepResult TaskTrainer::step() {
   result.learning_rate = train::learning_rate(general, result.step);
 
   // All parts first: what one loss weighs follows from how many the whole step has.
-  const std::vector<int64_t> rows = sampler_.rows(step_);
-  const auto part_rows = general.batch / general.accumulation;
-  std::vector<Batch> parts;
+  const int64_t part_rows = general.batch / general.accumulation;
+  const std::vector<Batch> parts = parts_of_step();
   int64_t targets = 0;
-  for (int64_t first = 0; first < general.batch; first += part_rows) {
+  for (const Batch& part : parts) targets += part.targets_in_loss;
+std::vector<Batch> TaskTrainer::parts_of_step() {
+  const train::TrainOptions& general = options_.train;
+  const std::vector<int64_t> rows = sampler_.rows(step_);
+  const int64_t part_rows = general.batch / general.accumulation;
+  std::vector<Batch> parts;
+  for (int64_t first = 0; first < general.batch; first += part_rows)
     parts.push_back(make_batch(
         train_, std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(part_rows)),
         model_->head_config(), model_->encoder_config(), options_.masking,
         {static_cast<uint64_t>(general.seed), static_cast<uint64_t>(step_) + 1, static_cast<uint64_t>(first)}));
-    targets += parts.back().targets_in_loss;
-  }
+  return parts;
+}
+
   const double weight = 1 / static_cast<double>(std::max<int64_t>(targets, 1));
   double sum = 0;
   for (std::size_t part = 0; part < parts.size() && std::isfinite(sum); ++part) {

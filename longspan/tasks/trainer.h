@@ -30,8 +30,8 @@ class TaskTrainer {
  public:
   /// The sets must outlive it; `valid` may be null. Labels of both have been numbered (number_labels). Every step seeds
   /// torch's default generators, from which dropout inside an attention draws. Throws InputError when options do not
-  /// validate, a set has no example or is of another kind than the model, or a sequence is longer than the model's
-  /// learned positions.
+  /// validate or name a metric that the task has not, a set has no example or is of another kind than the model, or a
+  /// sequence is longer than the model's learned positions.
   TaskTrainer(std::shared_ptr<models::EncoderModel> model, const ExampleSet& train, const ExampleSet* valid,
               TaskOptions options);
   ~TaskTrainer();
@@ -48,7 +48,9 @@ class TaskTrainer {
   /// Loss and metrics of options().valid_examples examples of the validation set.
   train::ValidationResult validate();
 
-  /// Steps until done or stopped; validates and checkpoints as train::Trainer::run() does. Returns done().
+  /// Steps until done or stopped; validates and checkpoints as train::Trainer::run() does, A NonFiniteError of step() leaves `<folder>/nonfinite` (train/nonfinite.h): of part
+  /// i "batch.i.tokens", "batch.i.cu_seqlens" and "batch.i.examples", and the examples' records by file and line.
+  /// Returns done().
   bool run(train::TrainObserver& observer, const std::string& folder = "", const Tokenizer* tokenizer = nullptr,
            const Json& extra = {});
 
@@ -61,6 +63,10 @@ class TaskTrainer {
 
  private:
   models::NamedTensors tensors() const;
+  /// What the step under way reads.
+  std::vector<Batch> parts_of_step();
+  /// step() of a run in a folder.
+  train::StepResult step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra);
   std::vector<std::string> load(const std::string& checkpoint);
   double accumulate(const Batch& batch, int64_t first_row, int64_t first_token, double weight, bool with_penalty);
 

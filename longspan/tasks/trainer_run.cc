@@ -3,13 +3,16 @@
 #include <ATen/Parallel.h>
 
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/encoder_files.h"
+#include "longspan/nn/packing.h"
 #include "longspan/tasks/trainer.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/checkpoint_file.h"
+#include "longspan/train/nonfinite.h"
 
 namespace longspan::tasks {
 
@@ -19,7 +22,49 @@ bool is_due(int64_t step, int64_t every) { return every > 0 && step % every == 0
 
 constexpr const char* kMembers[] = {"encoder", "head", "task"};
 
+/// "longspan task train KIND --data FILES --valid FILES", as far as `extra` says.
+std::string command(models::HeadKind kind, const Json& extra) {
+  std::string out = "longspan task train " + to_string(kind);
+  for (const char* name : {"train", "valid"}) {
+    std::string files;
+    if (extra.is_object() && extra.contains("data") && extra["data"].contains(name) && extra["data"][name].is_array())
+      for (const Json& file : extra["data"][name]) files += " " + file.get<std::string>();
+    const bool is_data = std::string_view(name) == "train";
+    if (is_data || !files.empty()) out += (is_data ? " --data" : " --valid") + (files.empty() ? " FILES" : files);
+  }
+  return out;
+}
+
 }  // namespace
+
+train::StepResult TaskTrainer::step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) {
+  train::FailedStep failed;
+  failed.step = step_ + 1;
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const at::Tensor before = generator.get_state();
+  try {
+    return step();
+  } catch (const train::NonFiniteError& error) {
+    failed.message = error.what();
+  }
+  generator.set_state(before);
+  failed.learning_rate = train::learning_rate(options_.train, failed.step);
+  failed.bfloat16 = bf16_;
+  failed.command = command(model_->head_config().kind, extra);
+  failed.more = {{"examples", Json::array()}};
+  const std::vector<Batch> parts = parts_of_step();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string name = str_cat("batch.", i, ".");
+    failed.batch[name + "tokens"] = parts[i].pack.tokens;
+    failed.batch[name + "cu_seqlens"] = parts[i].pack.cu_seqlens;
+    failed.batch[name + "examples"] = nn::index_tensor(parts[i].examples);
+    for (const int64_t example : parts[i].examples)
+      failed.more["examples"].push_back(train_.places[static_cast<std::size_t>(example)].text());
+  }
+  throw train::NonFiniteError(train::keep_failed_step(
+      folder, failed, model_->weights(), [&](const std::string& place) { save(place, tokenizer, extra); },
+      [&] { step(); }));
+}
 
 bool TaskTrainer::run(train::TrainObserver& observer, const std::string& folder, const Tokenizer* tokenizer,
                       const Json& extra) {
@@ -37,7 +82,7 @@ bool TaskTrainer::run(train::TrainObserver& observer, const std::string& folder,
   bool stop = false;
   do {
     if (!done() && !std::exchange(only_validate, false)) {
-      observer.on_step(step());
+      observer.on_step(folder.empty() ? step() : step_or_dump(folder, *tokenizer, extra));
       stop = observer.should_stop();
     }
     bool improved = false;

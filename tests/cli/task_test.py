@@ -4,6 +4,7 @@ import json
 import os
 import random
 
+import documentation
 import harness
 
 TINY = ["--layers", "1", "--width", "32", "--heads", "2", "--feed-forward", "32", "--deviation", "0.1", "--length", "64", "--batch", "16",
@@ -62,6 +63,24 @@ class TaskTest(harness.ProgramTest):
         self.assertEqual([r["line"] for r in said], [1, 2])
         self.assertEqual([r["label"] for r in said], ["x", "y"])
         self.assertAlmostEqual(sum(said[0]["probabilities"].values()), 1)
+
+    def test_a_loss_that_is_not_finite(self):
+        self.write("train.jsonl", lines(labelled(20, 1)))
+        self.train("classification", "--steps", "1")
+        self.spoil("model", "encoder.blocks.0.feed_forward.up.bias")
+        result = self.run_program("task", "train", "classification", "--data", "train.jsonl", "--out", "bad", "--quiet", "--init-from",
+                                  "model", "--batch", "16", "--steps", "3")
+        self.assertEqual(result.returncode, 1)
+        line, = result.stderr.decode().splitlines()
+        for part in ["the loss is not finite at step 1", "the state before it lies in bad/nonfinite"]:
+            self.assertIn(part, line)
+        with open(self.path("bad/nonfinite/nonfinite.json")) as file:
+            report = json.load(file)
+        self.assertEqual(documentation.undocumented(documentation.documented()["nonfinite.json"], report), [])
+        self.assertEqual(len(report["examples"]), 16)
+        again = self.run_program(*report["repeat"].split()[1:], "--quiet")
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("the loss is not finite at step 1", again.stderr.decode())
 
     def test_multi_label_and_csv(self):
         self.write("train.jsonl", lines(labelled(60, 1, "labels")))

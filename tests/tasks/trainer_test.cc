@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 
 #include "longspan/models/encoder_files.h"
+#include "longspan/nn/packing.h"
 #include "tests/io/scratch_folder.h"
 #include "tests/tasks/small_tasks.h"
 #include "tests/train/small_runs.h"
@@ -141,6 +143,55 @@ TEST_F(TaskRuns, LeaveAModelThatCanBeLoaded) {
   EXPECT_TRUE(std::filesystem::exists(path("run/best/training.safetensors")));
   const Evaluation again = evaluate(*loaded.model, set, {});
   EXPECT_EQ(again.loss, log.validations.back().loss);
+}
+
+/// Makes a weight not finite after the second step.
+struct SpoilAfterTwo : Log {
+  explicit SpoilAfterTwo(TaskTrainer& trainer) : trainer(trainer) {}
+  void on_step(const train::StepResult& result) override {
+    Log::on_step(result);
+    if (result.step != 2) return;
+    torch::NoGradGuard no_grad;
+    trainer.model().weights().at("encoder.blocks.0.feed_forward.up.bias").fill_(NAN);
+  }
+  TaskTrainer& trainer;
+};
+
+TEST_F(TaskRuns, LeaveWhatRepeatsAStepThatIsNotFinite) {
+  const ExampleSet set = find_the_letter(30, 1);
+  TaskOptions options = small_task(5);
+  options.train.accumulation = 2;
+  TaskTrainer trainer = trainer_of(set, nullptr, options, 0.1);
+  SpoilAfterTwo log(trainer);
+  const std::string place = path("run/nonfinite");
+  const std::string said = error_of<train::NonFiniteError>([&] {
+    trainer.run(log, path("run"), &tokenizer_, parse_json(R"({"data": {"train": ["a.jsonl", "b.jsonl"]}})", "test"));
+  });
+  EXPECT_TRUE(
+      said.starts_with("task: the loss is not finite at step 3 (encoder.blocks.0.feed_forward.up.bias is not "
+                       "finite before the step; first in the forward pass at aten::"))
+      << said;
+  EXPECT_TRUE(said.ends_with("; the state before it lies in " + place)) << said;
+  EXPECT_EQ(trainer.steps_done(), 2);
+
+  const Json report = load_json(place + "/nonfinite.json");
+  EXPECT_EQ(report["step"], 3);
+  EXPECT_EQ(report["learning_rate"], train::learning_rate(options.train, 3));
+  EXPECT_TRUE(report["repeat"].get<std::string>().starts_with(
+      "longspan task train classification --data a.jsonl b.jsonl --out " + place + " --resume"));
+  ASSERT_EQ(report["examples"].size(), 16u);
+  const auto rows = ExampleSampler(30, 16, 0).rows(2);
+  const SafetensorsFile batch(place + "/batch.safetensors");
+  EXPECT_TRUE(models::read_tensor(batch, "batch.1.examples").equal(nn::index_tensor({rows.begin() + 8, rows.end()})));
+  EXPECT_EQ(report["examples"][15], set.places[static_cast<std::size_t>(rows[15])].text());
+  const at::Tensor cu = models::read_tensor(batch, "batch.1.cu_seqlens");
+  EXPECT_EQ(models::read_tensor(batch, "batch.1.tokens").size(1), cu[8].item<int64_t>());
+
+  // The step again, from the files alone.
+  TaskTrainer again = trainer_of(set, nullptr, options, 0.1);
+  again.resume(place);
+  EXPECT_EQ(again.steps_done(), 2);
+  EXPECT_EQ(error_of<train::NonFiniteError>([&] { again.step(); }), "task: the loss is not finite at step 3");
 }
 
 TEST_F(TaskRuns, RefuseAnotherModelsCheckpoint) {
