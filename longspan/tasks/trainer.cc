@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "longspan/base/rng.h"
+#include "longspan/io/fingerprint.h"
 #include "longspan/tasks/batch.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/autocast.h"
@@ -47,6 +48,22 @@ void check_examples(const char* name, const ExampleSet& set, const models::Encod
                    config.max_positions);
 }
 
+/// Two validations are compared only where they measured the same.
+std::string identity_of(const ExampleSet& set, const TaskOptions& options, const std::string& metric) {
+  Fingerprint fingerprint;
+  for (const Example& example : set.examples) {
+    fingerprint.add(example.tokens.data(), example.tokens.size() * sizeof(int32_t));
+    fingerprint.add(example.labels.data(), example.labels.size() * sizeof(int64_t));
+    for (const TokenSpan& answer : example.answers) fingerprint.add(&answer, sizeof(answer));
+  }
+  std::string out = str_cat(metric.empty() ? "loss" : metric, " of ", set.size(), " examples ", fingerprint.hex());
+  if (options.valid_examples > 0) out += str_cat(", ", options.valid_examples, " of them");
+  if (set.kind == models::HeadKind::masked_language)
+    for (const auto& [name, value] : masking_fields().values(options.masking))
+      out += str_cat(", ", name, " ", longspan::to_json(value).dump());
+  return out;
+}
+
 }  // namespace
 
 TaskTrainer::TaskTrainer(std::shared_ptr<models::EncoderModel> model, const ExampleSet& train, const ExampleSet* valid,
@@ -60,6 +77,8 @@ TaskTrainer::TaskTrainer(std::shared_ptr<models::EncoderModel> model, const Exam
   tasks::validate(options_);
   check_examples("the training data", train_, *model_);
   if (valid_) check_examples("the validation data", *valid_, *model_);
+  metric_ = metric_to_go_by(options_.best_by, model_->head_config().kind);
+  if (valid_) validated_on_ = identity_of(*valid_, options_, metric_);
   const train::TrainOptions& general = options_.train;
   LONGSPAN_CHECK(valid_ || general.valid_every == 0, "task: valid_every is ", general.valid_every,
                  ", but there are no validation data to measure");
@@ -101,18 +120,6 @@ double TaskTrainer::accumulate(const Batch& batch, int64_t first_row, int64_t fi
   return sum;
 }
 
-train::StepResult TaskTrainer::step() {
-  const auto start = std::chrono::steady_clock::now();
-  const train::TrainOptions& general = options_.train;
-  train::StepResult result;
-  result.step = step_ + 1;
-  result.learning_rate = train::learning_rate(general, result.step);
-
-  // All parts first: what one loss weighs follows from how many the whole step has.
-  const int64_t part_rows = general.batch / general.accumulation;
-  const std::vector<Batch> parts = parts_of_step();
-  int64_t targets = 0;
-  for (const Batch& part : parts) targets += part.targets_in_loss;
 std::vector<Batch> TaskTrainer::parts_of_step() {
   const train::TrainOptions& general = options_.train;
   const std::vector<int64_t> rows = sampler_.rows(step_);
@@ -126,6 +133,18 @@ std::vector<Batch> TaskTrainer::parts_of_step() {
   return parts;
 }
 
+train::StepResult TaskTrainer::step() {
+  const auto start = std::chrono::steady_clock::now();
+  const train::TrainOptions& general = options_.train;
+  train::StepResult result;
+  result.step = step_ + 1;
+  result.learning_rate = train::learning_rate(general, result.step);
+
+  // All parts first: what one loss weighs follows from how many the whole step has.
+  const int64_t part_rows = general.batch / general.accumulation;
+  const std::vector<Batch> parts = parts_of_step();
+  int64_t targets = 0;
+  for (const Batch& part : parts) targets += part.targets_in_loss;
   const double weight = 1 / static_cast<double>(std::max<int64_t>(targets, 1));
   double sum = 0;
   for (std::size_t part = 0; part < parts.size() && std::isfinite(sum); ++part) {

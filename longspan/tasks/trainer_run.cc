@@ -22,6 +22,9 @@ bool is_due(int64_t step, int64_t every) { return every > 0 && step % every == 0
 
 constexpr const char* kMembers[] = {"encoder", "head", "task"};
 
+/// A validation without a target has no loss.
+bool is_comparable(const train::ValidationResult& result) { return std::isfinite(result.loss); }
+
 /// "longspan task train KIND --data FILES --valid FILES", as far as `extra` says.
 std::string command(models::HeadKind kind, const Json& extra) {
   std::string out = "longspan task train " + to_string(kind);
@@ -36,6 +39,13 @@ std::string command(models::HeadKind kind, const Json& extra) {
 }
 
 }  // namespace
+
+train::ValidationScore TaskTrainer::score(const train::ValidationResult& result) const {
+  train::ValidationScore out{result.loss};
+  for (const auto& [name, value] : result.metrics)
+    if (name == metric_) out.metric = value;
+  return out;
+}
 
 train::StepResult TaskTrainer::step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) {
   train::FailedStep failed;
@@ -88,7 +98,8 @@ bool TaskTrainer::run(train::TrainObserver& observer, const std::string& folder,
     bool improved = false;
     if (valid_ && (done() || is_due(step_, general.valid_every)) && !stop) {
       observer.on_validation(validate());
-      improved = store && general.keep_best > 0 && store->improves(step_, validation_->loss);
+      improved = store && general.keep_best > 0 && is_comparable(*validation_) &&
+                 store->improves(step_, score(*validation_), validated_on_);
     }
     if (store && (done() || stop || improved || is_due(step_, general.checkpoint_every))) {
       store->add(step_, [&](const std::string& place) { save(place, *tokenizer, extra); });
@@ -117,8 +128,8 @@ void TaskTrainer::save(const std::string& folder, const Tokenizer& tokenizer, co
                                                  {"head", models::to_json(model_->head_config()).dump()},
                                                  {"task", to_json(options_).dump()},
                                                  {"fingerprint", models::fingerprint(content)}};
-  if (validation_ && validation_->step == step_ && std::isfinite(validation_->loss))
-    metadata[train::kValidationLoss] = train::exact_text(validation_->loss);
+  if (validation_ && validation_->step == step_ && is_comparable(*validation_))
+    train::write_validation(metadata, score(*validation_), validated_on_);
   models::write_tensors(train::checkpoint_file(folder), content, metadata);
 
   Json config = extra.is_null() ? Json::object() : extra;
@@ -162,10 +173,12 @@ std::vector<std::string> TaskTrainer::load(const std::string& checkpoint) {
   generator.set_state(generator_state);
   step_ = info.step;
   validation_.reset();
-  if (info.validation_loss) {
+  const bool as_now = info.validated_on.empty() || info.validated_on == validated_on_;
+  if (info.validation && as_now) {
     validation_.emplace();
     validation_->step = info.step;
-    validation_->loss = *info.validation_loss;
+    validation_->loss = info.validation->loss;
+    if (!metric_.empty() && info.validation->metric) validation_->metrics = {{metric_, *info.validation->metric}};
   }
 
   std::vector<std::string> warnings;

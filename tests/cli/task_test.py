@@ -64,6 +64,29 @@ class TaskTest(harness.ProgramTest):
         self.assertEqual([r["label"] for r in said], ["x", "y"])
         self.assertAlmostEqual(sum(said[0]["probabilities"].values()), 1)
 
+    def test_the_best_by_the_metric_is_read(self):
+        draw = random.Random(1)  # labels that nothing tells: what is learnt from them is of no use, now more and now less
+        for name, count in [("train.jsonl", 40), ("valid.jsonl", 30)]:
+            self.write(name, lines([{"text": "".join(draw.choice("abcdef") for _ in range(12)), "label": draw.choice("xy")}
+                                    for _ in range(count)]))
+        rows = self.train("classification", "--valid", "valid.jsonl", "--steps", "12", "--valid-every", "1", "--schedule", "constant",
+                          "--dtype", "float32")
+        rows = [r for r in rows if r["event"] == "validation"]
+        best = min(rows, key=lambda r: (-r["accuracy"], r["loss"]))
+        self.assertNotEqual(best, rows[-1], "the test shows nothing")
+        step = os.path.basename(os.path.realpath(self.path("model/best")))
+        self.assertEqual(step, "step-%06d" % best["step"])
+        measure = ["task", "eval", "model", "valid.jsonl", "--quiet", "--threads", "1"]
+        for arguments, expected, folder in [([], best, "model/best"), (["--latest"], rows[-1], "model")]:
+            got, = self.json_lines(*measure, *arguments)
+            self.assertEqual((got["model"], got["loss"], got["accuracy"]), (folder, expected["loss"], expected["accuracy"]))
+        asked = b"abcxab\n" * 2
+        said = [self.json_lines("task", "predict", "model", "-", "--documents", "line", "--quiet", *arguments, stdin=asked)
+                for arguments in [[], ["--latest"]]]
+        self.assertNotEqual(said[0][0]["probabilities"], said[1][0]["probabilities"])
+        self.refuse("task", "train", "classification", "--data", "train.jsonl", "--valid", "valid.jsonl", "--out", "other", "--quiet", "--best-by",
+                    "f1", containing=["best_by of classification must be metric, loss, accuracy, macro_f1, micro_f1, got f1"])
+
     def test_a_loss_that_is_not_finite(self):
         self.write("train.jsonl", lines(labelled(20, 1)))
         self.train("classification", "--steps", "1")

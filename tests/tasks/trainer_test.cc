@@ -9,6 +9,7 @@
 
 #include "longspan/models/encoder_files.h"
 #include "longspan/nn/packing.h"
+#include "longspan/train/checkpoint.h"
 #include "tests/io/scratch_folder.h"
 #include "tests/tasks/small_tasks.h"
 #include "tests/train/small_runs.h"
@@ -143,6 +144,56 @@ TEST_F(TaskRuns, LeaveAModelThatCanBeLoaded) {
   EXPECT_TRUE(std::filesystem::exists(path("run/best/training.safetensors")));
   const Evaluation again = evaluate(*loaded.model, set, {});
   EXPECT_EQ(again.loss, log.validations.back().loss);
+}
+
+TEST_F(TaskRuns, KeepTheBestByTheMetric) {
+  const ExampleSet train = find_the_letter(60, 1), valid = find_the_letter(40, 2);
+  for (const BestBy best_by : {BestBy::metric, BestBy::loss}) {
+    TaskOptions options = small_task(24);
+    options.train.valid_every = 2;
+    options.train.learning_rate = 0.02;  // restless
+    options.best_by = best_by;
+    TaskTrainer trainer = trainer_of(train, &valid, options);
+    Log log;
+    const std::string run = path(best_by == BestBy::metric ? "metric" : "loss");
+    trainer.run(log, run, &tokenizer_);
+    const auto before = [&](const train::ValidationResult& a, const train::ValidationResult& b) {
+      const double accuracy = metric(a, "accuracy"), other = metric(b, "accuracy");
+      return best_by == BestBy::metric && accuracy != other ? accuracy > other : a.loss < b.loss;
+    };
+    const auto best = std::min_element(log.validations.begin(), log.validations.end(), before);
+    EXPECT_EQ(train::checkpoint_info(run + "/best").step, best->step);
+    EXPECT_EQ(evaluate(*models::load_encoder(run + "/best").model, valid, {}).loss, best->loss);
+  }
+}
+
+TEST_F(TaskRuns, CompareValidationsOfOneKindOfTheSameExamples) {
+  const ExampleSet train = find_the_letter(60, 1), easy = find_the_letter(40, 2), hard = find_the_letter(40, 3);
+  TaskOptions options = small_task(2);
+  TaskTrainer first = trainer_of(train, &easy, options);
+  Log log;
+  first.run(log, path("run"), &tokenizer_);
+  EXPECT_TRUE(train::checkpoint_info(path("run/best")).validated_on.starts_with("accuracy of 40 examples "));
+  // One step further with other examples: best of these, however good it is.
+  options.train.steps = 3;
+  options.train.learning_rate = 1;
+  TaskTrainer second = trainer_of(train, &hard, options);
+  second.resume(path("run"));
+  second.run(log, path("run"), &tokenizer_);
+  EXPECT_EQ(train::checkpoint_info(path("run/best")).step, 3);
+}
+
+TEST(Tasks, KnowWhatTheyGoBy) {
+  using models::HeadKind;
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::masked_language), "");
+  EXPECT_EQ(metric_to_go_by(BestBy::accuracy, HeadKind::masked_language), "accuracy");
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::classification), "accuracy");
+  EXPECT_EQ(metric_to_go_by(BestBy::micro_f1, HeadKind::classification), "micro_f1");
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::multi_label), "macro_f1");
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::question), "f1");
+  EXPECT_EQ(metric_to_go_by(BestBy::loss, HeadKind::question), "");
+  EXPECT_EQ(error_of([] { metric_to_go_by(BestBy::f1, HeadKind::classification); }),
+            "task: best_by of classification must be metric, loss, accuracy, macro_f1, micro_f1, got f1");
 }
 
 /// Makes a weight not finite after the second step.

@@ -12,6 +12,7 @@
 #include "tools/longspan/progress.h"
 #include "tools/longspan/task/display.h"
 #include "tools/longspan/task/examples.h"
+#include "tools/longspan/task/model_folder.h"
 #include "tools/longspan/task/task.h"
 
 namespace longspan::tool {
@@ -23,10 +24,12 @@ struct Options {
   std::vector<std::string> files;
   RecordFlags records;
   int64_t length = 0, examples = 0;
+  bool latest = false;
 };
 
 void evaluate(const Options& options, const CommonOptions& common) {
-  const models::LoadedEncoder loaded = models::load_encoder(options.model);
+  const std::string folder = model_to_read(options.model, options.latest);
+  const models::LoadedEncoder loaded = models::load_encoder(folder);
   if (common.dtype == "float64") loaded.model->to(at::kDouble);
   const models::HeadConfig& head = loaded.model->head_config();
   tasks::ExampleSet set = read_task_examples(
@@ -50,15 +53,19 @@ void evaluate(const Options& options, const CommonOptions& common) {
   });
   progress.finish();
   if (common.json) {
-    Json json = {{"kind", to_string(head.kind)}, {"examples", result.examples},
-                 {"truncated", set.truncated},   {"tokens", result.tokens},
-                 {"targets", result.targets},    {"loss", std::isfinite(result.loss) ? Json(result.loss) : Json()}};
+    Json json = {{"model", folder},
+                 {"kind", to_string(head.kind)},
+                 {"examples", result.examples},
+                 {"truncated", set.truncated},
+                 {"tokens", result.tokens},
+                 {"targets", result.targets},
+                 {"loss", std::isfinite(result.loss) ? Json(result.loss) : Json()}};
     for (const auto& [name, value] : result.metrics) json[name] = value;
     json["seconds"] = result.seconds;
     print_json(json);
     return;
   }
-  print_text(str_cat(to_string(head.kind), ", ", report::grouped(result.examples), " examples of ",
+  print_text(str_cat(folder, ": ", to_string(head.kind), ", ", report::grouped(result.examples), " examples of ",
                      report::grouped(result.tokens), " tokens: loss ",
                      std::isfinite(result.loss) ? report::fixed(result.loss, 4) : "of nothing", ", ",
                      metrics_text(result.metrics), "\n"));
@@ -74,6 +81,7 @@ Action set_up_task_eval(CLI::App& app, const CommonOptions& common) {
       ->check(CLI::Range(8, 1 << 30));
   app.add_option("--examples", options->examples, "how many are measured, spread evenly (default: all)")
       ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--latest", options->latest, kLatestHelp);
   options->records.add(app);
   return [options, &common] { evaluate(*options, common); };
 }

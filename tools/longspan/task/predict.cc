@@ -10,6 +10,7 @@
 #include "tools/longspan/output.h"
 #include "tools/longspan/prepare_progress.h"
 #include "tools/longspan/task/examples.h"
+#include "tools/longspan/task/model_folder.h"
 #include "tools/longspan/task/task.h"
 
 namespace longspan::tool {
@@ -21,6 +22,7 @@ struct Options {
   std::vector<std::string> files;
   RecordFlags records;
   int64_t length = 0, top = 5;
+  bool latest = false;
 };
 
 Json place_of(const RecordPlace& place) { return {{"file", *place.file}, {"line", place.line}}; }
@@ -28,7 +30,9 @@ Json place_of(const RecordPlace& place) { return {{"file", *place.file}, {"line"
 class Predictor {
  public:
   Predictor(const Options& options, const CommonOptions& common)
-      : options_(options), common_(common), loaded_(models::load_encoder(options.model)) {
+      : options_(options),
+        common_(common),
+        loaded_(models::load_encoder(model_to_read(options.model, options.latest))) {
     if (common.dtype == "float64") loaded_.model->to(at::kDouble);
     sequences_ =
         sequences_of(loaded_.model->encoder_config(), head().kind, *loaded_.tokenizer, options.length, loaded_.config);
@@ -123,6 +127,7 @@ Action set_up_task_predict(CLI::App& app, const CommonOptions& common) {
       ->check(CLI::Range(8, 1 << 30));
   app.add_option("--top", options->top, "masked_language: candidates for each <mask> of the text (default: 5)")
       ->check(CLI::Range(1, 1000));
+  app.add_flag("--latest", options->latest, kLatestHelp);
   options->records.add(app);
   return [options, &common] { Predictor(*options, common).run(); };
 }
