@@ -8,7 +8,7 @@ import documentation
 import harness
 
 TINY = ["--layers", "1", "--width", "32", "--heads", "2", "--feed-forward", "32", "--deviation", "0.1", "--length", "64", "--batch", "16",
-        "--warmup", "5", "--learning-rate", "0.005", "--threads", "1", "--dropout", "0"]
+        "--warmup", "5", "--learning-rate", "0.005", "--threads", "1", "--dropout", "0", "--attention", "softmax"]
 
 
 def lines(records):
@@ -86,6 +86,15 @@ class TaskTest(harness.ProgramTest):
         self.assertNotEqual(said[0][0]["probabilities"], said[1][0]["probabilities"])
         self.refuse("task", "train", "classification", "--data", "train.jsonl", "--valid", "valid.jsonl", "--out", "other", "--quiet", "--best-by",
                     "f1", containing=["best_by of classification must be metric, loss, accuracy, macro_f1, micro_f1, got f1"])
+
+    def test_the_attention_of_a_first_run(self):
+        self.write("train.jsonl", lines(labelled(20, 1)))
+        self.succeed("task", "train", "classification", "--data", "train.jsonl", "--out", "model", "--quiet", "--steps", "1", "--length",
+                     "64", "--layers", "1")
+        with open(self.path("model/config.json")) as file:
+            config = json.load(file)
+        self.assertEqual(config["encoder"]["attention"], "diffuser")
+        self.assertEqual(config["encoder"]["attention_options"]["pattern"], "window_overlap+global+random")
 
     def test_a_loss_that_is_not_finite(self):
         self.write("train.jsonl", lines(labelled(20, 1)))
