@@ -138,7 +138,8 @@ ExampleSet read_examples(const RecordOptions& records, const SequenceOptions& op
   if (options.kind == HeadKind::question)
     read_question_records(of_text, progress, [&](QuestionRecord&& record) { add(std::move(record)); });
   else
-    read_text_records(of_text, labels_of(options.kind), progress, [&](TextRecord&& record) { add(std::move(record)); });
+    read_text_records(of_text, records.read_answers ? labels_of(options.kind) : RecordLabels::none, progress,
+                      [&](TextRecord&& record) { add(std::move(record)); });
   return set;
 }
 

@@ -12,8 +12,8 @@ const std::vector<Subcommand>& inspect_subjects() {
        kJson | kQuiet | kThreads | kDevice},
       {"pattern", "a sparse pattern: pairs, degrees, components, pieces, and a picture", set_up_inspect_pattern,
        kJson | kQuiet | kThreads | kSeed},
-      {"rolling", "how much the output of an attention changes when the text is rolled round", set_up_inspect_rolling,
-       kJson | kQuiet | kThreads | kSeed},
+      {"rolling", "how much the output of an attention or a model changes when the text is rolled round",
+       set_up_inspect_rolling, kJson | kQuiet | kThreads | kSeed},
   };
   return table;
 }
