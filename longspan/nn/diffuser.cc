@@ -108,6 +108,7 @@ FieldValues DiffuserAttention::options() const {
 AttentionProperties DiffuserAttention::properties() const {
   const patterns::PatternOptions& pattern = options_.pattern;
   AttentionProperties out;
+  out.bitwise = true;
   out.length_free = !causal() || patterns::length_dependence(pattern).empty();
   out.packs_padding = options_.padding == O::Padding::packed;
   const bool with_global =
