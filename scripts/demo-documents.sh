@@ -12,5 +12,5 @@ if [[ -n ${FULL:-} && $FULL != 0 ]]; then
 fi
 out=demo-documents
 say "training and measuring (about 20 minutes on two cores; FULL=1: hours)"
-build/bin/longspan demo-documents --data "$data" --out "$out" "${full[@]}"
+build/bin/longspan demo-documents --data "$data" --out "$out" --overwrite "${full[@]}"
 say "the report is $out/report.html, the numbers are in $out/metrics.json"

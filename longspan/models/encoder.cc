@@ -14,6 +14,17 @@ namespace {
 
 constexpr const char* kOwner = "encoder";
 
+void check_positions(const EncoderConfig& config, const at::Tensor& positions, const at::Tensor& tokens) {
+  LONGSPAN_CHECK(config.positions != Positions::rotary, kOwner,
+                 ": positions cannot be given where they are rotary: the attention counts them itself");
+  LONGSPAN_CHECK(
+      positions.defined() && positions.scalar_type() == at::kLong && positions.sizes() == tokens.sizes(), kOwner,
+      ": positions must be int64 ", tokens.sizes(), ", got ",
+      positions.defined() ? str_cat(positions.scalar_type(), " ", positions.sizes()) : "an undefined tensor");
+  const int64_t least = positions.numel() > 0 ? positions.min().item<int64_t>() : 0;
+  LONGSPAN_CHECK(least >= 0, kOwner, ": positions must be at least 0, got ", least);
+}
+
 /// Parts of a model that dropout tells apart from its blocks.
 constexpr uint64_t kEmbedding = 0x656D62;
 
@@ -64,12 +75,15 @@ void Encoder::draw() {
   }
 }
 
-at::Tensor Encoder::forward(const at::Tensor& tokens, const TokenInputs& inputs) {
+at::Tensor Encoder::forward(const at::Tensor& tokens, const TokenInputs& inputs,
+                            const std::optional<at::Tensor>& given_positions) {
   check_tokens(kOwner, tokens, config_.vocabulary);
   check_masks(kOwner, inputs, tokens);
+  if (given_positions) check_positions(config_, *given_positions, tokens);
   at::Tensor positions;
   if (embedding_.reads_positions())
-    positions = ranks(tokens.size(0), tokens.size(1), {}, inputs.valid, inputs.cu_seqlens);
+    positions =
+        given_positions ? *given_positions : ranks(tokens.size(0), tokens.size(1), {}, inputs.valid, inputs.cu_seqlens);
   at::Tensor x = embed(kOwner, embedding_, tokens, positions);
   const bool drops = config_.dropout > 0 && is_training();
   const DropoutKey key = key_of_pass(inputs.dropout, drops);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "longspan/models/encoder_config.h"
@@ -27,9 +28,12 @@ class Encoder : public torch::nn::Module {
   const EncoderConfig& config() const { return config_; }
 
   /// tokens [B, N] int64, padded (`valid`) or one pack (`cu_seqlens`) -> [B, N, E]. The results at padded places mean
-  /// nothing, and nothing real depends on them. InputError for a token outside the vocabulary, masks that do not fit,
-  /// or a sequence of more than max_positions tokens where positions are learned.
-  at::Tensor forward(const at::Tensor& tokens, const TokenInputs& inputs = {});
+  /// nothing, and nothing real depends on them. `positions` [B, N] int64 from 0 on: those that are added to the
+  /// embedding, instead of the ranks of the tokens in their sequences; not with rotary ones, which an attention counts
+  /// itself. InputError for a token outside the vocabulary, masks or positions that do not fit, or a position beyond
+  /// max_positions where they are learned.
+  at::Tensor forward(const at::Tensor& tokens, const TokenInputs& inputs = {},
+                     const std::optional<at::Tensor>& positions = std::nullopt);
 
   /// As of LanguageModel.
   void recompute_blocks(bool on) { recompute_ = on; }

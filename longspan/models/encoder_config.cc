@@ -10,6 +10,9 @@ constexpr double kManyRows = 1 << 24;
 
 EncoderConfig base() {
   EncoderConfig config;
+  config.attention = "diffuser";
+  config.attention_options = {{"pattern", std::string("reference")}, {"hops", int64_t{5}},  {"alpha", 0.1},
+                              {"padding", std::string("reference")}, {"attn_dropout", 0.1}, {"hop_dropout", 0.1}};
   config.layers = 12;
   config.width = 768;
   config.heads = 12;

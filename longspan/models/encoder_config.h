@@ -30,8 +30,8 @@ struct SpecialTokens {
 inline constexpr int64_t kSpecialTokens = 4;
 
 struct EncoderConfig {
-  std::string attention = "softmax";  ///< a name of the registry, for the pattern noncausal_self
-  FieldValues attention_options;      ///< as the registry's entry defines them; null or absent = default
+  std::string attention = "diffuser";  ///< a name of the registry, for the pattern noncausal_self
+  FieldValues attention_options;       ///< as the registry's entry defines them; null or absent = default
   int64_t layers = 4;
   int64_t width = 128;         ///< E
   int64_t heads = 4;           ///< H, divides E
@@ -54,8 +54,10 @@ struct EncoderConfig {
 /// Every field but `attention_options`.
 const FieldTable<EncoderConfig>& encoder_fields();
 
-/// "tiny": the defaults. "base": 12 layers of width 768, 12 heads, feed-forward 3072, vocabulary 50,265 with RoBERTa's
-/// special tokens, 4,096 positions numbered from 2.
+/// "tiny": the defaults. "base": the paper's encoder (specification D.2): 12 layers of width 768, 12 heads,
+/// feed-forward 3072, vocabulary 50,265 with RoBERTa's special tokens, 4,096 positions numbered from 2; Diffuser as its
+/// authors' code has it, which ends at 4,096 tokens: pattern and padding `reference`, 5 hops, alpha 0.1, dropout of 0.1
+/// on weights and hops.
 EncoderConfig encoder_preset(const std::string& name);
 /// Their names.
 std::vector<std::string> encoder_presets();

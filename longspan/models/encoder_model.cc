@@ -38,7 +38,8 @@ EncoderModel::EncoderModel(EncoderConfig encoder, HeadConfig head)
 
 at::Tensor EncoderModel::hidden(const SequencePack& pack, const std::optional<DropoutKey>& dropout) {
   return encoder_->forward(pack.tokens,
-                           {.cu_seqlens = pack.cu_seqlens, .global_tokens = pack.global_tokens, .dropout = dropout});
+                           {.cu_seqlens = pack.cu_seqlens, .global_tokens = pack.global_tokens, .dropout = dropout},
+                           pack.positions);
 }
 
 at::Tensor EncoderModel::masked_nll(const at::Tensor& hidden, const at::Tensor& places, const at::Tensor& targets,

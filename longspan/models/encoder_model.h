@@ -16,6 +16,7 @@ struct SequencePack {
   at::Tensor tokens;                             ///< [1, T] int64
   at::Tensor cu_seqlens;                         ///< [S + 1] int64; no sequence is empty
   std::optional<at::Tensor> global_tokens = {};  ///< [1, T] bool, see GlobalTokens
+  std::optional<at::Tensor> positions = {};      ///< [1, T] int64, instead of ranks (Encoder::forward)
 };
 
 class EncoderModel : public torch::nn::Module {

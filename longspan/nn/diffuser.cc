@@ -109,6 +109,7 @@ FieldValues DiffuserAttention::options() const {
 AttentionProperties DiffuserAttention::properties() const {
   const patterns::PatternOptions& pattern = options_.pattern;
   AttentionProperties out;
+  out.bitwise = true;
   out.length_free = !causal() || patterns::length_dependence(pattern).empty();
   out.packs_padding = options_.padding == O::Padding::packed;
   const bool with_global =
@@ -163,8 +164,21 @@ at::Tensor DiffuserAttention::checked(const DiffuserPatterns::Entry& entry) cons
   return entry.tensor;
 }
 
+at::Tensor DiffuserAttention::pattern_of_text(int64_t n, const GlobalTokens& global) const {
+  return checked(patterns_->rolled(n, global, roll_, rolling_.in_front(n)));
+}
+
+void DiffuserAttention::roll_pattern(PatternRoll what, const Rolling& rolling) {
+  LONGSPAN_CHECK(what == PatternRoll::none || !causal(),
+                 "diffuser: a causal pattern cannot be rolled: its text has a beginning");
+  LONGSPAN_CHECK(what != PatternRoll::global_tokens || properties().global_tokens, "diffuser: the pattern ",
+                 options_.pattern.pattern, " has no global tokens to be rolled");
+  roll_ = what;
+  rolling_ = rolling;
+}
+
 ops::DiffusionPatterns DiffuserAttention::choose_patterns(const at::Tensor& q, const Packed& packed) const {
-  if (!packed.cu && !packed.global_tokens) return {{checked(patterns_->of_length(q.size(2)))}};
+  if (!packed.cu && !packed.global_tokens) return {{pattern_of_text(q.size(2))}};
   std::vector<std::pair<int64_t, GlobalTokens>> wanted;  // of each sequence
   if (packed.cu) {
     const std::vector<int64_t> starts = borders(*packed.cu);
@@ -185,7 +199,7 @@ ops::DiffusionPatterns DiffuserAttention::choose_patterns(const at::Tensor& q, c
     number.push_back(found - made.begin());
     if (found != made.end()) continue;
     made.push_back(want);
-    out.patterns.push_back(checked(patterns_->of_length(want.first, want.second)));
+    out.patterns.push_back(pattern_of_text(want.first, want.second));
   }
   if (out.patterns.empty()) out.patterns.push_back(patterns_->of_length(0).tensor);
   out.pattern_of = index_tensor(number);

@@ -49,6 +49,11 @@ class DiffuserAttention final : public Attention {
   std::vector<std::string> ablations() const override;
   void ablate(const std::string& part, const std::string& way) override;
 
+  /// From now on texts are taken to be rolled round, and `what` of the pattern is rolled with them; inputs lie in the
+  /// order of the slots, global tokens of a text are given by their places before. For the rolling experiment.
+  /// InputError for a causal attention, and for global tokens where the pattern has none.
+  void roll_pattern(PatternRoll what, const Rolling& rolling);
+
  protected:
   at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) override;
   StateLayout state_layout() const override;
@@ -80,6 +85,8 @@ class DiffuserAttention final : public Attention {
   std::shared_ptr<DiffuserPatterns> make_patterns() const;
   /// The tensor of a pattern, unless empty_row forbids it.
   at::Tensor checked(const DiffuserPatterns::Entry& entry) const;
+  /// The pattern of a text of n tokens.
+  at::Tensor pattern_of_text(int64_t n, const GlobalTokens& global = std::nullopt) const;
   ops::DiffusionPatterns choose_patterns(const at::Tensor& q, const Packed& packed) const;
   at::Tensor attend_packed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Packed& packed) const;
   at::Tensor merge(at::Tensor heads);
@@ -93,6 +100,8 @@ class DiffuserAttention final : public Attention {
   at::Tensor alpha_logit_, hop_logits_;
   std::shared_ptr<DiffuserPatterns> patterns_;
   std::vector<std::string> generators_off_;
+  PatternRoll roll_ = PatternRoll::none;
+  Rolling rolling_;
   bool single_hop_ = false;
   std::optional<int64_t> head_off_;
 };

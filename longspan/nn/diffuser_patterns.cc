@@ -37,6 +37,21 @@ DiffuserPatterns::Entry entry_of(const Pattern& pattern, int64_t first, int64_t 
 
 int64_t bytes_of(const DiffuserPatterns::Entry& entry) { return static_cast<int64_t>(entry.tensor.nbytes()); }
 
+/// Both tokens of every pair `shift` places on, round n.
+Pattern rolled_pairs(const Pattern& pattern, int64_t n, int64_t shift) {
+  const patterns::Csr pairs = pattern.csr(ops::torch_parallel());
+  std::vector<int64_t> begin = {0}, keys;
+  keys.reserve(pairs.keys.size());
+  for (int64_t i = 0; i < n; ++i) {
+    for (const int32_t j : pairs.row((i - shift + n) % n)) keys.push_back((j + shift) % n);
+    begin.push_back(static_cast<int64_t>(keys.size()));
+  }
+  const patterns::EdgeList edges = patterns::edges_from_csr(begin, keys, "rolled pattern", n);
+  patterns::PatternOptions options = patterns::pattern_options("edges");
+  options.self_loops = false;  // those there are stand among the pairs
+  return patterns::build_pattern(options, n, {.edges = &edges}, ops::torch_parallel());
+}
+
 /// Options whose pattern of n tokens is the first n of the padded one.
 patterns::PatternOptions without_padding(patterns::PatternOptions options, int64_t n) {
   if (!options.pad_to_window) return options;
@@ -57,7 +72,8 @@ DiffuserPatterns::DiffuserPatterns(patterns::PatternOptions options, uint64_t se
       layer_(layer),
       edges_(std::move(edges)),
       texts_(kTextBytes),
-      pieces_(kPieceBytes, kPieces) {}
+      pieces_(kPieceBytes, kPieces),
+      rolled_(kTextBytes) {}
 
 patterns::PatternInputs DiffuserPatterns::inputs(const GlobalTokens& global) const {
   return {.seed = seed_, .layer = layer_, .global_tokens = global, .edges = edges_ ? &*edges_ : nullptr};
@@ -70,6 +86,25 @@ Pattern DiffuserPatterns::build(int64_t n, const GlobalTokens& global) const {
 DiffuserPatterns::Entry DiffuserPatterns::of_length(int64_t n, const GlobalTokens& global) {
   return texts_.get(
       {n, global}, [&] { return entry_of(build(n, global), 0, 0); }, bytes_of);
+}
+
+DiffuserPatterns::Entry DiffuserPatterns::rolled(int64_t n, const GlobalTokens& global, PatternRoll what,
+                                                 int64_t shift) {
+  if (what == PatternRoll::none || shift == 0) return of_length(n, global);
+  if (what == PatternRoll::all)
+    return rolled_.get(
+        {{n, global}, shift}, [&] { return entry_of(rolled_pairs(build(n, global), n, shift), 0, 0); }, bytes_of);
+  std::vector<int64_t> tokens;
+  if (global) {
+    tokens = *global;
+  } else {
+    const Pattern pattern = ops::pattern_of_tensor(of_length(n).tensor);
+    const PatternView view = pattern.view();
+    tokens.assign(view.dense_rows, view.dense_rows + view.dense_row_count);
+  }
+  for (int64_t& token : tokens) token = (token + shift) % n;
+  std::sort(tokens.begin(), tokens.end());
+  return of_length(n, tokens);
 }
 
 DiffuserPatterns::Entry DiffuserPatterns::continued(int64_t n, int64_t count) {

@@ -9,6 +9,7 @@
 
 #include "longspan/base/recently_used.h"
 #include "longspan/nn/pch.h"
+#include "longspan/nn/rolling.h"
 #include "longspan/patterns/edges.h"
 #include "longspan/patterns/options.h"
 #include "longspan/patterns/stream.h"
@@ -34,6 +35,9 @@ class DiffuserPatterns {
 
   /// Of n tokens. Under pad_to_window the first n tokens of the longer pattern: padding behind them is nobody's key.
   Entry of_length(int64_t n, const GlobalTokens& global = std::nullopt);
+  /// The same for a text that was rolled round by `shift` places, 0 <= shift < n: with `what` of the pattern rolled
+  /// too. `global`, too, as in the text that was not rolled.
+  Entry rolled(int64_t n, const GlobalTokens& global, PatternRoll what, int64_t shift);
   /// Of the `count` tokens that follow n of a stream, over kept(n).size() + count tokens.
   Entry continued(int64_t n, int64_t count);
   /// What a stream of n tokens keeps.
@@ -46,6 +50,7 @@ class DiffuserPatterns {
  private:
   using Text = std::pair<int64_t, GlobalTokens>;  ///< length
   using Piece = std::pair<int64_t, int64_t>;      ///< tokens before, and new ones
+  using RolledText = std::pair<Text, int64_t>;    ///< shift
 
   patterns::PatternInputs inputs(const GlobalTokens& global = std::nullopt) const;
   patterns::Pattern build(int64_t n, const GlobalTokens& global) const;
@@ -55,7 +60,8 @@ class DiffuserPatterns {
   const int64_t layer_;
   const std::optional<patterns::EdgeList> edges_;
   RecentlyUsed<Text, Entry> texts_;
-  RecentlyUsed<Piece, Entry> pieces_;  ///< a stream asks for each once, layer by layer
+  RecentlyUsed<Piece, Entry> pieces_;       ///< a stream asks for each once, layer by layer
+  RecentlyUsed<RolledText, Entry> rolled_;  ///< whole patterns
 };
 
 /// Layers with the same pattern share one object. One with edges is its own.

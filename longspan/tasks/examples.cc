@@ -67,7 +67,7 @@ ExampleSet read_examples(const RecordOptions& records, const SequenceOptions& op
   else if (options.kind == HeadKind::choice)
     read_choice_records(of_text, progress, add);
   else
-    read_text_records(of_text, labels_of(options.kind), progress, add);
+    read_text_records(of_text, records.read_answers ? labels_of(options.kind) : RecordLabels::none, progress, add);
   return set;
 }
 

@@ -88,7 +88,8 @@ void add_record(ExampleSet& set, const SequenceOptions& options, TextRecord&& re
 void add_record(ExampleSet& set, const SequenceOptions& options, QuestionRecord&& record);
 void add_record(ExampleSet& set, const SequenceOptions& options, ChoiceRecord&& record);
 
-/// Reads files (data/records.h) and adds every record.
+/// Reads files (data/records.h) and adds every record; labels, too, are left unread where RecordOptions::read_answers
+/// is off.
 ExampleSet read_examples(const RecordOptions& records, const SequenceOptions& options, Progress& progress);
 
 /// Every label of the set, each once, in the order of LabelSet.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "longspan/base/rng.h"
+#include "longspan/io/fingerprint.h"
 #include "longspan/tasks/batch.h"
 #include "longspan/tasks/losses.h"
 #include "longspan/train/adamw.h"
@@ -49,6 +50,27 @@ void check_examples(const char* name, const ExampleSet& set, const models::Encod
                      config.max_positions);
 }
 
+/// Two validations are compared only where they measured the same.
+std::string identity_of(const ExampleSet& set, const TaskOptions& options, const std::string& metric) {
+  Fingerprint fingerprint;
+  const auto add = [&](const auto& values) { fingerprint.add(values.data(), values.size() * sizeof(values[0])); };
+  for (const Example& example : set.examples) {
+    add(example.labels);
+    for (const Sequence& window : example.windows) {
+      add(window.tokens);
+      add(window.candidates);
+      for (const HeldAnswer& answer : window.answers) fingerprint.add(&answer, sizeof(answer));
+    }
+  }
+  std::string out = str_cat(metric.empty() ? "loss" : metric, " of ", set.size(), " examples ", fingerprint.hex());
+  if (options.valid_examples > 0) out += str_cat(", ", options.valid_examples, " of them");
+  if (set.kind == models::HeadKind::masked_language)
+    for (const auto& [name, value] : masking_fields().values(options.masking))
+      out += str_cat(", ", name, " ", longspan::to_json(value).dump());
+  if (set.kind == models::HeadKind::question && options.windows.learn_answers == LearnAnswers::all) out += ", all answers";
+  return out;
+}
+
 }  // namespace
 
 TaskTrainer::TaskTrainer(std::shared_ptr<models::EncoderModel> model, const ExampleSet& train, const ExampleSet* valid,
@@ -62,6 +84,8 @@ TaskTrainer::TaskTrainer(std::shared_ptr<models::EncoderModel> model, const Exam
   tasks::validate(options_);
   check_examples("the training data", train_, *model_);
   if (valid_) check_examples("the validation data", *valid_, *model_);
+  metric_ = metric_to_go_by(options_.best_by, model_->head_config().kind);
+  if (valid_) validated_on_ = identity_of(*valid_, options_, metric_);
   const train::TrainOptions& general = options_.train;
   LONGSPAN_CHECK(valid_ || general.valid_every == 0, "task: valid_every is ", general.valid_every,
                  ", but there are no validation data to measure");
@@ -104,6 +128,20 @@ double TaskTrainer::accumulate(const Batch& batch, int64_t first_row, int64_t fi
   return sum;
 }
 
+std::vector<Batch> TaskTrainer::parts_of_step() {
+  const train::TrainOptions& general = options_.train;
+  const std::vector<int64_t> rows = sampler_.rows(step_);
+  const int64_t part_rows = general.batch / general.accumulation;
+  std::vector<Batch> parts;
+  for (int64_t first = 0; first < general.batch; first += part_rows)
+    parts.push_back(make_batch(
+        train_, std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(part_rows)),
+        model_->head_config(), model_->encoder_config(),
+        {options_.masking, options_.windows.train_windows, options_.windows.learn_answers},
+        {static_cast<uint64_t>(general.seed), static_cast<uint64_t>(step_) + 1, static_cast<uint64_t>(first)}));
+  return parts;
+}
+
 train::StepResult TaskTrainer::step() {
   const auto start = std::chrono::steady_clock::now();
   const train::TrainOptions& general = options_.train;
@@ -112,18 +150,10 @@ train::StepResult TaskTrainer::step() {
   result.learning_rate = train::learning_rate(general, result.step);
 
   // All parts first: what one loss weighs follows from how many the whole step has.
-  const std::vector<int64_t> rows = sampler_.rows(step_);
-  const auto part_rows = general.batch / general.accumulation;
-  std::vector<Batch> parts;
+  const int64_t part_rows = general.batch / general.accumulation;
+  const std::vector<Batch> parts = parts_of_step();
   int64_t targets = 0;
-  for (int64_t first = 0; first < general.batch; first += part_rows) {
-    parts.push_back(make_batch(
-        train_, std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(part_rows)),
-        model_->head_config(), model_->encoder_config(),
-        {options_.masking, options_.windows.train_windows, options_.windows.learn_answers},
-        {static_cast<uint64_t>(general.seed), static_cast<uint64_t>(step_) + 1, static_cast<uint64_t>(first)}));
-    targets += parts.back().targets_in_loss;
-  }
+  for (const Batch& part : parts) targets += part.targets_in_loss;
   const double weight = 1 / static_cast<double>(std::max<int64_t>(targets, 1));
   double sum = 0;
   int64_t sequences = 0;

@@ -14,6 +14,7 @@
 #include "longspan/tasks/options.h"
 #include "longspan/tasks/sampler.h"
 #include "longspan/text/tokenizer.h"
+#include "longspan/train/checkpoint.h"
 #include "longspan/train/train.h"
 
 namespace longspan::train {
@@ -31,8 +32,8 @@ class TaskTrainer {
  public:
   /// The sets must outlive it; `valid` may be null. Labels of both have been numbered (number_labels). Every step seeds
   /// torch's default generators, from which dropout inside an attention draws. Throws InputError when options do not
-  /// validate, a set has no example or is of another kind than the model, or a sequence is longer than the model's
-  /// learned positions.
+  /// validate or name a metric that the task has not, a set has no example or is of another kind than the model, or a
+  /// sequence is longer than the model's learned positions.
   TaskTrainer(std::shared_ptr<models::EncoderModel> model, const ExampleSet& train, const ExampleSet* valid,
               TaskOptions options);
   ~TaskTrainer();
@@ -49,7 +50,10 @@ class TaskTrainer {
   /// Loss and metrics of options().valid_examples examples of the validation set.
   train::ValidationResult validate();
 
-  /// Steps until done or stopped; validates and checkpoints as train::Trainer::run() does. Returns done().
+  /// Steps until done or stopped; validates and checkpoints as train::Trainer::run() does, but that the best checkpoint
+  /// is that of options().best_by. A NonFiniteError of step() leaves `<folder>/nonfinite` (train/nonfinite.h): of part
+  /// i "batch.i.tokens", "batch.i.cu_seqlens" and "batch.i.examples", and the examples' records by file and line.
+  /// Returns done().
   bool run(train::TrainObserver& observer, const std::string& folder = "", const Tokenizer* tokenizer = nullptr,
            const Json& extra = {});
 
@@ -62,6 +66,11 @@ class TaskTrainer {
 
  private:
   models::NamedTensors tensors() const;
+  /// What the step under way reads.
+  std::vector<Batch> parts_of_step();
+  /// step() of a run in a folder.
+  train::StepResult step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra);
+  train::ValidationScore score(const train::ValidationResult& result) const;
   std::vector<std::string> load(const std::string& checkpoint);
   double accumulate(const Batch& batch, int64_t first_row, int64_t first_sequence, int64_t first_token, double weight,
                     bool with_penalty);
@@ -72,6 +81,7 @@ class TaskTrainer {
   TaskOptions options_;
   bool bf16_ = false;
   ExampleSampler sampler_;
+  std::string metric_, validated_on_;  ///< what the best checkpoint is found by, on what
   int64_t step_ = 0;
   std::optional<train::ValidationResult> validation_;  ///< the last one
   std::unique_ptr<train::AdamW> optimizer_;

@@ -3,13 +3,16 @@
 #include <ATen/Parallel.h>
 
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/encoder_files.h"
+#include "longspan/nn/packing.h"
 #include "longspan/tasks/trainer.h"
 #include "longspan/train/adamw.h"
 #include "longspan/train/checkpoint_file.h"
+#include "longspan/train/nonfinite.h"
 
 namespace longspan::tasks {
 
@@ -19,7 +22,59 @@ bool is_due(int64_t step, int64_t every) { return every > 0 && step % every == 0
 
 constexpr const char* kMembers[] = {"encoder", "head", "task"};
 
+/// A validation without a target has no loss.
+bool is_comparable(const train::ValidationResult& result) { return std::isfinite(result.loss); }
+
+/// "longspan task train KIND --data FILES --valid FILES", as far as `extra` says.
+std::string command(models::HeadKind kind, const Json& extra) {
+  std::string out = "longspan task train " + to_string(kind);
+  for (const char* name : {"train", "valid"}) {
+    std::string files;
+    if (extra.is_object() && extra.contains("data") && extra["data"].contains(name) && extra["data"][name].is_array())
+      for (const Json& file : extra["data"][name]) files += " " + file.get<std::string>();
+    const bool is_data = std::string_view(name) == "train";
+    if (is_data || !files.empty()) out += (is_data ? " --data" : " --valid") + (files.empty() ? " FILES" : files);
+  }
+  return out;
+}
+
 }  // namespace
+
+train::ValidationScore TaskTrainer::score(const train::ValidationResult& result) const {
+  train::ValidationScore out{result.loss};
+  for (const auto& [name, value] : result.metrics)
+    if (name == metric_) out.metric = value;
+  return out;
+}
+
+train::StepResult TaskTrainer::step_or_dump(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) {
+  train::FailedStep failed;
+  failed.step = step_ + 1;
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const at::Tensor before = generator.get_state();
+  try {
+    return step();
+  } catch (const train::NonFiniteError& error) {
+    failed.message = error.what();
+  }
+  generator.set_state(before);
+  failed.learning_rate = train::learning_rate(options_.train, failed.step);
+  failed.bfloat16 = bf16_;
+  failed.command = command(model_->head_config().kind, extra);
+  failed.more = {{"examples", Json::array()}};
+  const std::vector<Batch> parts = parts_of_step();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string name = str_cat("batch.", i, ".");
+    failed.batch[name + "tokens"] = parts[i].pack.tokens;
+    failed.batch[name + "cu_seqlens"] = parts[i].pack.cu_seqlens;
+    failed.batch[name + "examples"] = nn::index_tensor(parts[i].examples);
+    for (const int64_t example : parts[i].examples)
+      failed.more["examples"].push_back(train_.places[static_cast<std::size_t>(example)].text());
+  }
+  throw train::NonFiniteError(train::keep_failed_step(
+      folder, failed, model_->weights(), [&](const std::string& place) { save(place, tokenizer, extra); },
+      [&] { step(); }));
+}
 
 bool TaskTrainer::run(train::TrainObserver& observer, const std::string& folder, const Tokenizer* tokenizer,
                       const Json& extra) {
@@ -37,13 +92,14 @@ bool TaskTrainer::run(train::TrainObserver& observer, const std::string& folder,
   bool stop = false;
   do {
     if (!done() && !std::exchange(only_validate, false)) {
-      observer.on_step(step());
+      observer.on_step(folder.empty() ? step() : step_or_dump(folder, *tokenizer, extra));
       stop = observer.should_stop();
     }
     bool improved = false;
     if (valid_ && (done() || is_due(step_, general.valid_every)) && !stop) {
       observer.on_validation(validate());
-      improved = store && general.keep_best > 0 && store->improves(step_, validation_->loss);
+      improved = store && general.keep_best > 0 && is_comparable(*validation_) &&
+                 store->improves(step_, score(*validation_), validated_on_);
     }
     if (store && (done() || stop || improved || is_due(step_, general.checkpoint_every))) {
       store->add(step_, [&](const std::string& place) { save(place, *tokenizer, extra); });
@@ -72,8 +128,8 @@ void TaskTrainer::save(const std::string& folder, const Tokenizer& tokenizer, co
                                                  {"head", models::to_json(model_->head_config()).dump()},
                                                  {"task", to_json(options_).dump()},
                                                  {"fingerprint", models::fingerprint(content)}};
-  if (validation_ && validation_->step == step_ && std::isfinite(validation_->loss))
-    metadata[train::kValidationLoss] = train::exact_text(validation_->loss);
+  if (validation_ && validation_->step == step_ && is_comparable(*validation_))
+    train::write_validation(metadata, score(*validation_), validated_on_);
   models::write_tensors(train::checkpoint_file(folder), content, metadata);
 
   Json config = extra.is_null() ? Json::object() : extra;
@@ -117,10 +173,12 @@ std::vector<std::string> TaskTrainer::load(const std::string& checkpoint) {
   generator.set_state(generator_state);
   step_ = info.step;
   validation_.reset();
-  if (info.validation_loss) {
+  const bool as_now = info.validated_on.empty() || info.validated_on == validated_on_;
+  if (info.validation && as_now) {
     validation_.emplace();
     validation_->step = info.step;
-    validation_->loss = *info.validation_loss;
+    validation_->loss = info.validation->loss;
+    if (!metric_.empty() && info.validation->metric) validation_->metrics = {{metric_, *info.validation->metric}};
   }
 
   std::vector<std::string> warnings;

@@ -32,10 +32,8 @@ void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const 
                                                  {"model", models::to_json(model_->config()).dump()},
                                                  {"train", to_json(options_).dump()},
                                                  {"fingerprint", models::fingerprint(content)}};
-  if (validation_ && validation_->step == step_) {
-    metadata[kValidationLoss] = exact_text(validation_->loss);
-    metadata[kValidatedOn] = validation_identity(data_, options_);
-  }
+  if (validation_ && validation_->step == step_)
+    write_validation(metadata, {validation_->loss}, validation_identity(data_, options_));
   models::write_tensors(checkpoint_file(folder), content, metadata);
 
   Json config = extra.is_null() ? Json::object() : extra;
@@ -91,7 +89,7 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   step_ = info.step;
   validation_.reset();
   const bool as_now = info.validated_on.empty() || info.validated_on == validation_identity(data_, options_);
-  if (info.validation_loss && as_now) validation_ = ValidationResult{info.step, *info.validation_loss};
+  if (info.validation && as_now) validation_ = ValidationResult{info.step, info.validation->loss};
 
   std::vector<std::string> warnings;
   const auto warn = [&](const auto&... parts) { warnings.push_back(str_cat(parts...)); };

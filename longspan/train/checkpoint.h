@@ -12,10 +12,18 @@ namespace longspan::train {
 /// The file that makes a folder a checkpoint: everything that a run needs to go on.
 inline constexpr const char* kTrainingFile = "training.safetensors";
 
+/// How good the weights of a checkpoint are.
+struct ValidationScore {
+  double loss = 0;                    ///< mean nats per token
+  std::optional<double> metric = {};  ///< of a task that has something better to go by; more is better
+  /// A higher metric, one at all, and of equal ones the lower loss.
+  bool better_than(const ValidationScore& other) const;
+};
+
 struct CheckpointInfo {
-  int64_t step = 0;                       ///< optimizer steps done
-  std::optional<double> validation_loss;  ///< mean nats per token after that step, where it was measured
-  std::string validated_on;               ///< on what (data_identity.h); "" where the checkpoint does not say
+  int64_t step = 0;                           ///< optimizer steps done
+  std::optional<ValidationScore> validation;  ///< after that step, where it was measured
+  std::string validated_on;                   ///< on what (data_identity.h); "" where the checkpoint does not say
 };
 
 /// Reads the header of `<folder>/training.safetensors` alone. InputError when it is missing, cut short or of another

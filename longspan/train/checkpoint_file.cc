@@ -3,9 +3,25 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <system_error>
 
 namespace longspan::train {
+
+namespace {
+
+/// A finite number; nothing where there is none.
+std::optional<double> number_in(const SafetensorsFile& file, const std::string& key) {
+  const auto at = file.metadata().find(key);
+  if (at == file.metadata().end()) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
+  LONGSPAN_CHECK(error == std::errc() && end == at->second.data() + at->second.size() && std::isfinite(value),
+                 file.path(), ": ", key, " must be a number, got '", at->second, "'");
+  return value;
+}
+
+}  // namespace
 
 SafetensorsFile open_checkpoint(const std::string& folder) {
   SafetensorsFile file(checkpoint_file(folder));
@@ -37,15 +53,21 @@ std::string optional_in(const SafetensorsFile& file, const std::string& key) {
 CheckpointInfo info_of(const SafetensorsFile& file) {
   CheckpointInfo info;
   info.step = integer_in(file, "step");
-  if (const auto at = file.metadata().find(kValidationLoss); at != file.metadata().end()) {
-    double loss = 0;
-    const auto [end, error] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), loss);
-    LONGSPAN_CHECK(error == std::errc() && end == at->second.data() + at->second.size() && std::isfinite(loss),
-                   file.path(), ": ", kValidationLoss, " must be a number, got '", at->second, "'");
-    info.validation_loss = loss;
-  }
+  if (const auto loss = number_in(file, kValidationLoss))
+    info.validation = ValidationScore{*loss, number_in(file, kValidationMetric)};
   info.validated_on = optional_in(file, kValidatedOn);
   return info;
+}
+
+void write_validation(std::map<std::string, std::string>& metadata, const ValidationScore& score,
+                      const std::string& validated_on) {
+  metadata[kValidationLoss] = exact_text(score.loss);
+  if (score.metric) metadata[kValidationMetric] = exact_text(*score.metric);
+  metadata[kValidatedOn] = validated_on;
+}
+
+bool ValidationScore::better_than(const ValidationScore& other) const {
+  return metric != other.metric ? metric > other.metric : loss < other.loss;
 }
 
 std::string exact_text(double value) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace longspan::train {
 
 inline constexpr const char* kCheckpointFormat = "longspan.training.1";
-inline constexpr const char* kValidationLoss = "validation_loss";
+inline constexpr const char *kValidationLoss = "validation_loss", *kValidationMetric = "validation_metric";
 inline constexpr const char *kTrainData = "train_data", *kValidatedOn = "validated_on";  // data_identity.h
 
 inline std::string checkpoint_file(const std::string& folder) { return folder + "/" + kTrainingFile; }
@@ -28,6 +29,10 @@ Json object_in(const SafetensorsFile& file, const std::string& key);
 /// Metadata that need not be there: then "".
 std::string optional_in(const SafetensorsFile& file, const std::string& key);
 CheckpointInfo info_of(const SafetensorsFile& file);
+
+/// Adds what info_of() reads of a validation.
+void write_validation(std::map<std::string, std::string>& metadata, const ValidationScore& score,
+                      const std::string& validated_on);
 
 /// The shortest text that reads back as the same number.
 std::string exact_text(double value);

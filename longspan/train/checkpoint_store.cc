@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "step-";
 constexpr const char* kFolder = "checkpoints";
-constexpr const char* kBest = "best";
 /// Smaller files are copied: a link would let an editor that changes the run's config.json in place change a
 /// checkpoint.
 constexpr std::uintmax_t kLeastLinked = 1 << 16;
@@ -79,21 +78,21 @@ CheckpointInfo info_of(const StoredCheckpoint& checkpoint) {
   }
 }
 
-/// Those with a validation loss on `validated_on`, lowest first, the earlier of equals first. Without a value: on what
-/// the last of `checkpoints`, ascending by step, was validated on.
-std::vector<std::pair<double, StoredCheckpoint>> by_loss(const std::vector<StoredCheckpoint>& checkpoints,
-                                                         std::optional<std::string> validated_on = {}) {
-  std::vector<std::pair<double, StoredCheckpoint>> out;
+/// Those that were validated on `validated_on`, best first, the earlier of equals first. Without a value: on what the
+/// last of `checkpoints`, ascending by step, was validated on.
+std::vector<std::pair<ValidationScore, StoredCheckpoint>> best_first(const std::vector<StoredCheckpoint>& checkpoints,
+                                                                     std::optional<std::string> validated_on = {}) {
+  std::vector<std::pair<ValidationScore, StoredCheckpoint>> out;
   for (auto at = checkpoints.rbegin(); at != checkpoints.rend(); ++at) {
     const CheckpointInfo info = info_of(*at);
-    if (!info.validation_loss) continue;
+    if (!info.validation) continue;
     if (!validated_on) validated_on = info.validated_on;
     // A checkpoint that does not say what it was validated on counts everywhere.
     if (info.validated_on == *validated_on || info.validated_on.empty() || validated_on->empty())
-      out.emplace_back(*info.validation_loss, *at);
+      out.emplace_back(*info.validation, *at);
   }
   std::reverse(out.begin(), out.end());
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first.better_than(b.first); });
   return out;
 }
 
@@ -145,9 +144,9 @@ std::vector<StoredCheckpoint> CheckpointStore::up_to(int64_t step) const {
 
 std::string CheckpointStore::place_of(int64_t step) const { return checkpoints_ + "/" + name_of(step); }
 
-bool CheckpointStore::improves(int64_t step, double loss, const std::string& validated_on) const {
-  const auto known = by_loss(up_to(step), validated_on);
-  return known.empty() || loss < known.front().first;
+bool CheckpointStore::improves(int64_t step, const ValidationScore& score, const std::string& validated_on) const {
+  const auto known = best_first(up_to(step), validated_on);
+  return known.empty() || score.better_than(known.front().first);
 }
 
 void CheckpointStore::add(int64_t step, const std::function<void(const std::string& folder)>& write) {
@@ -177,8 +176,8 @@ void CheckpointStore::publish(int64_t step) const {
 }
 
 void CheckpointStore::point_best(const std::vector<StoredCheckpoint>& among) const {
-  const std::string link = run_ + "/" + kBest;
-  if (const auto known = by_loss(among); !known.empty()) {
+  const std::string link = run_ + "/" + kBestModel;
+  if (const auto known = best_first(among); !known.empty()) {
     point_link(link, str_cat(kFolder, "/", name_of(known.front().second.step)));
   } else if (std::error_code ignored; fs::is_symlink(link, ignored)) {
     fs::remove(link, ignored);
@@ -190,7 +189,7 @@ void CheckpointStore::keep(int64_t newest, int64_t last, int64_t best) {
   std::set<int64_t> kept;
   for (auto at = mine.rbegin(); at != mine.rend() && static_cast<int64_t>(kept.size()) < last; ++at)
     kept.insert(at->step);
-  for (const auto& [loss, checkpoint] : by_loss(mine))
+  for (const auto& [score, checkpoint] : best_first(mine))
     if (best-- > 0) kept.insert(checkpoint.step);
   // Before its end goes: with best = 0 the best of all may be among those.
   auto staying = mine;

@@ -1,12 +1,14 @@
 // Where in a computation numbers stop being finite, and what a run leaves of a step in which they did:
 //
 //   <run>/nonfinite/training.safetensors, config.json, ...   a checkpoint of the state before that step
-//   <run>/nonfinite/batch.safetensors                        its tokens, "batch.0" [B, N + 1], ...
+//   <run>/nonfinite/batch.safetensors                        what it read: "batch.0", ...
 //   <run>/nonfinite/nonfinite.json                           step, message, origin, and how to see it again
 //
-// Going on from that checkpoint repeats the step: `longspan train DATA --out RUN/nonfinite --resume`.
+// Going on from that checkpoint repeats the step: `longspan train DATA --out RUN/nonfinite --resume`, and likewise
+// `longspan task train`.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,5 +34,23 @@ Json to_json(const NonFiniteOrigin& origin);
 
 /// "in the forward pass, at aten::addmm of blocks.1.feed_forward.up", for a person.
 std::string to_text(const NonFiniteOrigin& origin);
+
+/// A step whose loss or gradient was not finite, and which changed nothing.
+struct FailedStep {
+  int64_t step = 0;
+  std::string message;
+  double learning_rate = 0;
+  bool bfloat16 = false;
+  std::string command;         ///< that trains, but for --out, --resume and --threads: "longspan train DATA"
+  models::NamedTensors batch;  ///< what it read
+  Json more = {};              ///< further members of nonfinite.json
+};
+
+/// Writes <run>/nonfinite, in the place of an earlier one, and returns the message with what was found: `save` writes a
+/// checkpoint into a folder, `again` takes the step again and throws as it did, if it fails. What could not be written
+/// is said in the message.
+std::string keep_failed_step(const std::string& run, const FailedStep& failed, const models::NamedTensors& weights,
+                             const std::function<void(const std::string& folder)>& save,
+                             const std::function<void()>& again);
 
 }  // namespace longspan::train

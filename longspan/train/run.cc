@@ -41,7 +41,7 @@ bool Trainer::run(TrainObserver& observer, const std::string& folder, const Toke
     bool improved = false;
     if (data_.valid && (done() || is_due(step_, options_.valid_every)) && !stop) {
       observer.on_validation(validate());
-      improved = agreed(store && options_.keep_best > 0 && store->improves(step_, validation_->loss, validated_on));
+      improved = agreed(store && options_.keep_best > 0 && store->improves(step_, {validation_->loss}, validated_on));
     }
     if (!folder.empty() && checkpoint_due(stop, improved)) {
       if (store) {

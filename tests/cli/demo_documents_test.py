@@ -75,6 +75,16 @@ class DemoDocumentsTest(harness.ProgramTest):
         if pages.available():
             pages.look_at(self, self.path("out/report.html"))
 
+        # Its own folder, and no other.
+        self.refuse("demo-documents", "--data", "data", "--out", "out", "--steps", "2", "--quiet",
+                    containing=["--out: 'out' holds the results of an earlier longspan demo-documents", "--overwrite"])
+        os.mkdir(self.path("mine"))
+        self.write("mine/report.html", b"<p>mine</p>")
+        self.refuse("demo-documents", "--data", "data", "--out", "mine", "--overwrite", "--quiet",
+                    containing=["--out: 'mine' holds something else than results of longspan demo-documents"])
+        with open(self.path("out/made-by.json")) as file:
+            self.assertEqual(json.load(file)["command"], "demo-documents")
+
     def test_wrong_input(self):
         self.refuse("demo-documents", "--quiet", containing=["--data"])
         self.refuse("demo-documents", "--data", "missing", "--quiet", containing=["missing/sources.json"])

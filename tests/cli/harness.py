@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,17 @@ class ProgramTest(unittest.TestCase):
                 with open(os.path.join(root, name), "rb") as file:
                     found[os.path.join(root, name)] = file.read()
         return found
+
+    def spoil(self, folder, name):
+        """Makes the first number of a weight NaN, in place."""
+        path = self.path(folder + "/model.safetensors")
+        with open(path, "rb") as file:
+            content = bytearray(file.read())
+        size, = struct.unpack("<Q", content[:8])
+        begin = 8 + size + json.loads(content[8:8 + size])[name]["data_offsets"][0]
+        content[begin:begin + 4] = struct.pack("<f", float("nan"))
+        with open(path, "wb") as file:
+            file.write(content)
 
     def prepared(self):
         """A small dataset with a held-out split."""

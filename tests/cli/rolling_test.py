@@ -1,5 +1,6 @@
 """longspan inspect rolling: errors of shifts, a chart, and what is refused."""
 
+import json
 import xml.etree.ElementTree
 
 import harness
@@ -28,6 +29,72 @@ class RollingTest(harness.ProgramTest):
         softmax, = self.look("--attention", "softmax")
         self.assertLess(max(softmax["errors"]), 1e-12)
 
+    def test_a_pattern_that_goes_along(self):
+        pattern = ["--pattern", "window_block+global+random", "--set", "b=8", "--set", "r=2", "--set", "g=4"]
+        all_of_it, = self.look(*pattern, "--roll-pattern", "all")
+        self.assertLess(max(all_of_it["errors"]), 1e-12)
+        fixed, = self.look(*pattern)
+        moved, = self.look(*pattern, "--roll-pattern", "global")
+        self.assertNotEqual(fixed["errors"][1], moved["errors"][1])
+        self.assertGreater(min(fixed["errors"][1], moved["errors"][1]), 1e-3)
+
+    def model(self, kind="classification", *arguments):
+        with open(self.path("train.jsonl"), "w") as file:
+            for i in range(12):
+                file.write(json.dumps({"text": "abcdefgh"[i % 8:] + "xy"[i % 2] * (i % 3 + 1) + "abcdefgh" * (i % 4), "label": "xy"[i % 2]})
+                           + "\n")
+        self.succeed("task", "train", kind, "--data", "train.jsonl", "--out", "model", "--quiet", "--layers", "1", "--width", "32",
+                     "--heads", "2", "--feed-forward", "32", "--deviation", "0.3", "--length", "64", "--steps", "2", "--threads", "1",
+                     *arguments)
+
+    def test_a_model(self):
+        self.model("classification", "--attention", "diffuser", "--set", "encoder.attention_options.pattern=window_band+global", "--set",
+                   "encoder.attention_options.k=2", "--set", "encoder.attention_options.g=2")
+        look = ["inspect", "rolling", "model", "--data", "train.jsonl", "--quiet"]
+        rows = self.json_lines(*look, "--svg", "r.svg")
+        evaluated, = self.json_lines("task", "eval", "model", "train.jsonl", "--quiet")
+        self.assertEqual([r["shift"] for r in rows], [0, 1, 2, 4, 8, 16])  # the longest has 34 tokens
+        self.assertEqual((rows[0]["hidden_change"], rows[0]["head_change"]), (0, 0))
+        for name in ["loss", "accuracy", "macro_f1", "examples", "tokens"]:
+            self.assertEqual(rows[0][name], evaluated[name], name)
+        self.assertGreater(min(r["hidden_change"] for r in rows[1:]), 1e-2)
+        with open(self.path("r.svg")) as file:
+            root = xml.etree.ElementTree.fromstring(file.read())
+        self.assertTrue(root.tag.endswith("svg"))
+
+        still = self.json_lines(*look, "--shifts", "3,5", "--positions", "token", "--roll-pattern", "all")
+        self.assertLess(max(r["hidden_change"] for r in still), 1e-4, "rounding in float32")
+        moved = self.json_lines(*look, "--shifts", "40", "--positions", "token", "--roll-pattern", "global", "--slots", "48")  # behind the end
+        self.assertGreater(max(r["hidden_change"] for r in moved), 1e-3)
+        at_slot = self.json_lines(*look, "--shifts", "0,3", "--feature-at", "slot")
+        self.assertEqual(at_slot[0]["loss"], rows[0]["loss"])
+        self.assertNotEqual(at_slot[1]["head_change"], self.json_lines(*look, "--shifts", "3")[0]["head_change"])
+
+        self.write("bare.jsonl", b'{"text": "abc"}\n{"text": "fedcba"}\n')
+        bare = self.json_lines("inspect", "rolling", "model", "--data", "bare.jsonl", "--unlabelled", "--quiet")
+        self.assertNotIn("loss", bare[0])
+        self.assertGreater(bare[1]["hidden_change"], 0)
+        text = self.succeed(*look).stdout.decode()
+        for part in ["classification with diffuser", "12 examples", "shift", "accuracy", "rolled round their own length"]:
+            self.assertIn(part, text)
+
+        for arguments, part in [(["--data", "bare.jsonl"], "bare.jsonl:1: has no field 'label'"),
+                                ([], "a model needs --data"),
+                                (["--data", "train.jsonl", "--shifts", "37"], "--shifts: expected numbers from 0 to 33"),
+                                (["--data", "train.jsonl", "--slots", "65"], "the model has learnt 64 positions, got 65 slots"),
+                                (["--data", "train.jsonl", "--slots", "20"], "tokens, but there are 20 slots"),
+                                (["--data", "train.jsonl", "--n", "48"], "--n: of one layer")]:
+            self.refuse("inspect", "rolling", "model", "--quiet", *arguments, containing=[part])
+        self.refuse("inspect", "rolling", "--data", "train.jsonl", "--quiet", containing=["--data: of a model, it has no use without one"])
+
+    def test_a_model_of_hidden_tokens(self):
+        self.model("masked_language", "--attention", "softmax")
+        first, second = self.json_lines("inspect", "rolling", "model", "--data", "train.jsonl", "--unlabelled", "--shifts", "0,4", "--quiet")
+        self.assertIn("bits_per_token", first)
+        self.assertGreater(second["head_change"], 0)
+        self.refuse("inspect", "rolling", "model", "--data", "train.jsonl", "--roll-pattern", "all", "--quiet",
+                    containing=["the attention softmax has no pattern that could be rolled too"])
+
     def test_text_and_chart(self):
         out = self.succeed("inspect", "rolling", *SMALL, "--pattern", "window_band+global", "--svg", "r.svg").stdout.decode()
         for part in ["diffuser, 48 tokens", "shift", "window_band+global", "16"]:
@@ -39,7 +106,9 @@ class RollingTest(harness.ProgramTest):
     def test_refused(self):
         for arguments, part in [(["--pattern", "windows"], "unknown pattern 'windows'"),
                                 (["--attention", "local", "--pattern", "full"], "only the attention diffuser"),
-                                (["--shifts", "48"], "a shift must be less than --n = 48"),
+                                (["--attention", "local", "--roll-pattern", "all"], "only the attention diffuser has a pattern"),
+                                (["--pattern", "window_band", "--roll-pattern", "global"], "has no global tokens to be rolled"),
+                                (["--shifts", "48"], "--shifts: expected numbers from 0 to 47"),
                                 (["--attention", "lavo", "--set", "rr=1"], "unknown field 'rr'"),
                                 (["--svg", self.write("a.txt", b"text")], "a.txt")]:
             self.refuse("inspect", "rolling", *SMALL, *arguments, containing=[part])

@@ -4,10 +4,11 @@ import json
 import os
 import random
 
+import documentation
 import harness
 
 TINY = ["--layers", "1", "--width", "32", "--heads", "2", "--feed-forward", "32", "--deviation", "0.1", "--length", "64", "--batch", "16",
-        "--warmup", "5", "--learning-rate", "0.005", "--threads", "1", "--dropout", "0"]
+        "--warmup", "5", "--learning-rate", "0.005", "--threads", "1", "--dropout", "0", "--attention", "softmax"]
 
 
 def lines(records):
@@ -65,6 +66,56 @@ class TaskTest(harness.ProgramTest):
         self.assertEqual([r["line"] for r in said], [1, 2])
         self.assertEqual([r["label"] for r in said], ["x", "y"])
         self.assertAlmostEqual(sum(said[0]["probabilities"].values()), 1)
+
+    def test_the_best_by_the_metric_is_read(self):
+        draw = random.Random(1)  # labels that nothing tells: what is learnt from them is of no use, now more and now less
+        for name, count in [("train.jsonl", 40), ("valid.jsonl", 30)]:
+            self.write(name, lines([{"text": "".join(draw.choice("abcdef") for _ in range(12)), "label": draw.choice("xy")}
+                                    for _ in range(count)]))
+        rows = self.train("classification", "--valid", "valid.jsonl", "--steps", "12", "--valid-every", "1", "--schedule", "constant",
+                          "--dtype", "float32")
+        rows = [r for r in rows if r["event"] == "validation"]
+        best = min(rows, key=lambda r: (-r["accuracy"], r["loss"]))
+        self.assertNotEqual(best, rows[-1], "the test shows nothing")
+        step = os.path.basename(os.path.realpath(self.path("model/best")))
+        self.assertEqual(step, "step-%06d" % best["step"])
+        measure = ["task", "eval", "model", "valid.jsonl", "--quiet", "--threads", "1"]
+        for arguments, expected, folder in [([], best, "model/best"), (["--latest"], rows[-1], "model")]:
+            got, = self.json_lines(*measure, *arguments)
+            self.assertEqual((got["model"], got["loss"], got["accuracy"]), (folder, expected["loss"], expected["accuracy"]))
+        asked = b"abcxab\n" * 2
+        said = [self.json_lines("task", "predict", "model", "-", "--documents", "line", "--quiet", *arguments, stdin=asked)
+                for arguments in [[], ["--latest"]]]
+        self.assertNotEqual(said[0][0]["probabilities"], said[1][0]["probabilities"])
+        self.refuse("task", "train", "classification", "--data", "train.jsonl", "--valid", "valid.jsonl", "--out", "other", "--quiet", "--best-by",
+                    "f1", containing=["best_by of classification must be metric, loss, accuracy, macro_f1, micro_f1, got f1"])
+
+    def test_the_attention_of_a_first_run(self):
+        self.write("train.jsonl", lines(labelled(20, 1)))
+        self.succeed("task", "train", "classification", "--data", "train.jsonl", "--out", "model", "--quiet", "--steps", "1", "--length",
+                     "64", "--layers", "1")
+        with open(self.path("model/config.json")) as file:
+            config = json.load(file)
+        self.assertEqual(config["encoder"]["attention"], "diffuser")
+        self.assertEqual(config["encoder"]["attention_options"]["pattern"], "window_overlap+global+random")
+
+    def test_a_loss_that_is_not_finite(self):
+        self.write("train.jsonl", lines(labelled(20, 1)))
+        self.train("classification", "--steps", "1")
+        self.spoil("model", "encoder.blocks.0.feed_forward.up.bias")
+        result = self.run_program("task", "train", "classification", "--data", "train.jsonl", "--out", "bad", "--quiet", "--init-from",
+                                  "model", "--batch", "16", "--steps", "3")
+        self.assertEqual(result.returncode, 1)
+        line, = result.stderr.decode().splitlines()
+        for part in ["the loss is not finite at step 1", "the state before it lies in bad/nonfinite"]:
+            self.assertIn(part, line)
+        with open(self.path("bad/nonfinite/nonfinite.json")) as file:
+            report = json.load(file)
+        self.assertEqual(documentation.undocumented(documentation.documented()["nonfinite.json"], report), [])
+        self.assertEqual(len(report["examples"]), 16)
+        again = self.run_program(*report["repeat"].split()[1:], "--quiet")
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("the loss is not finite at step 1", again.stderr.decode())
 
     def test_multi_label_and_csv(self):
         self.write("train.jsonl", lines(labelled(60, 1, "labels")))

@@ -4,6 +4,7 @@
 
 #include "longspan/models/encoder_model.h"
 #include "longspan/nn/packing.h"
+#include "longspan/nn/registry.h"
 #include "tests/io/scratch_folder.h"
 #include "tests/models/small_encoders.h"
 #include "tests/models/small_models.h"
@@ -114,7 +115,23 @@ TEST(Encoder, HasRobertasShape) {
   EXPECT_EQ(base.width, 768);
   EXPECT_EQ(base.max_positions + base.position_offset, 4098);
   EXPECT_EQ(special_tokens(base).mask, 50264);
+  EXPECT_EQ(base.attention, "diffuser");
   validate(base);
+  const auto attention = nn::make_attention(base.attention, nn::Pattern::noncausal_self, {.width = 768, .heads = 12},
+                                            base.attention_options);
+  const FieldValues published = {{"w", int64_t{64}},
+                                 {"g", int64_t{64}},
+                                 {"r", int64_t{64}},
+                                 {"random_mode", std::string("total")},
+                                 {"fit", std::string("cut")},
+                                 {"max_len", int64_t{4096}},
+                                 {"hops", int64_t{5}},
+                                 {"alpha", 0.1},
+                                 {"attn_dropout", 0.1},
+                                 {"hop_dropout", 0.1},
+                                 {"dropout_mode", std::string("once")},
+                                 {"padding", std::string("reference")}};
+  for (const auto& [name, value] : published) EXPECT_EQ(attention->options().at(name), value) << name;
 }
 
 TEST(Encoder, NumbersPositionsFromTheOffset) {

@@ -149,6 +149,16 @@ void make_products_exact(LanguageModel& model) {
   }
 }
 
+/// A stream that was in company may have room for as many rows as its oldest mate, zeros behind its own.
+bool same_but_for_zeros(at::Tensor in_company, const at::Tensor& alone) {
+  for (int64_t dim = 0; dim < alone.dim(); ++dim) {
+    const int64_t own = alone.size(dim), all = in_company.size(dim);
+    if (all < own || in_company.narrow(dim, own, all - own).count_nonzero().item<int64_t>() > 0) return false;
+    in_company = in_company.narrow(dim, 0, own);
+  }
+  return in_company.equal(alone);
+}
+
 // float32, where another order of sums would show at once.
 TEST_P(StreamBatches, AreBitwiseWhereTheAttentionIs) {
   torch::manual_seed(4);
@@ -163,7 +173,7 @@ TEST_P(StreamBatches, AreBitwiseWhereTheAttentionIs) {
     EXPECT_TRUE(both.hidden[s].equal(each.hidden[s])) << "stream " << s;
     for (std::size_t layer = 0; layer < each.left[s].layers.size(); ++layer)
       for (const auto& [name, tensor] : each.left[s].layers[layer].tensors())
-        EXPECT_TRUE(both.left[s].layers[layer].at(name).equal(tensor)) << "stream " << s << ", " << name;
+        EXPECT_TRUE(same_but_for_zeros(both.left[s].layers[layer].at(name), tensor)) << "stream " << s << ", " << name;
   }
 }
 
@@ -193,7 +203,9 @@ TEST(StreamBatch, RefusesWithoutReading) {
   EXPECT_EQ(error_of([&] { batch.add(model->begin(2)); }),
             "stream batch: a state that joins must hold one stream, got 2");
   EXPECT_EQ(error_of([&] { batch.step(*model, {{a, good}, {7, good}}); }), "stream batch: there is no stream 7");
-  EXPECT_EQ(error_of([&] { batch.step(*model, {{a, good}, {a, good}}); }),
+  EXPECT_EQ(error_of([&] {
+              batch.step(*model, {{a, good}, {a, good}});
+            }),
             "stream batch: stream 0 stands twice in one step");
   EXPECT_EQ(error_of([&] { batch.step(*model, {{a, wrong}}); }), "stream batch: tokens must be from 0 to 10, got 11");
   EXPECT_EQ(error_of([&] { batch.remove(1); }), "stream batch: there is no stream 1");

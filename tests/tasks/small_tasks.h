@@ -15,6 +15,7 @@ namespace longspan::tasks {
 
 inline models::EncoderConfig byte_encoder() {
   models::EncoderConfig config;
+  config.attention = "softmax";
   config.layers = 1;
   config.width = 32;
   config.heads = 2;

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 
 #include "longspan/models/encoder_files.h"
+#include "longspan/nn/packing.h"
+#include "longspan/train/checkpoint.h"
 #include "tests/io/scratch_folder.h"
 #include "tests/tasks/small_tasks.h"
 #include "tests/train/small_runs.h"
@@ -149,6 +152,105 @@ TEST_F(TaskRuns, LeaveAModelThatCanBeLoaded) {
   EXPECT_TRUE(std::filesystem::exists(path("run/best/training.safetensors")));
   const Evaluation again = evaluate(*loaded.model, set, {});
   EXPECT_EQ(again.loss, log.validations.back().loss);
+}
+
+TEST_F(TaskRuns, KeepTheBestByTheMetric) {
+  const ExampleSet train = find_the_letter(60, 1), valid = find_the_letter(40, 2);
+  for (const BestBy best_by : {BestBy::metric, BestBy::loss}) {
+    TaskOptions options = small_task(24);
+    options.train.valid_every = 2;
+    options.train.learning_rate = 0.02;  // restless
+    options.best_by = best_by;
+    TaskTrainer trainer = trainer_of(train, &valid, options);
+    Log log;
+    const std::string run = path(best_by == BestBy::metric ? "metric" : "loss");
+    trainer.run(log, run, &tokenizer_);
+    const auto before = [&](const train::ValidationResult& a, const train::ValidationResult& b) {
+      const double accuracy = metric(a, "accuracy"), other = metric(b, "accuracy");
+      return best_by == BestBy::metric && accuracy != other ? accuracy > other : a.loss < b.loss;
+    };
+    const auto best = std::min_element(log.validations.begin(), log.validations.end(), before);
+    EXPECT_EQ(train::checkpoint_info(run + "/best").step, best->step);
+    EXPECT_EQ(evaluate(*models::load_encoder(run + "/best").model, valid, {}).loss, best->loss);
+  }
+}
+
+TEST_F(TaskRuns, CompareValidationsOfOneKindOfTheSameExamples) {
+  const ExampleSet train = find_the_letter(60, 1), easy = find_the_letter(40, 2), hard = find_the_letter(40, 3);
+  TaskOptions options = small_task(2);
+  TaskTrainer first = trainer_of(train, &easy, options);
+  Log log;
+  first.run(log, path("run"), &tokenizer_);
+  EXPECT_TRUE(train::checkpoint_info(path("run/best")).validated_on.starts_with("accuracy of 40 examples "));
+  // One step further with other examples: best of these, however good it is.
+  options.train.steps = 3;
+  options.train.learning_rate = 1;
+  TaskTrainer second = trainer_of(train, &hard, options);
+  second.resume(path("run"));
+  second.run(log, path("run"), &tokenizer_);
+  EXPECT_EQ(train::checkpoint_info(path("run/best")).step, 3);
+}
+
+TEST(Tasks, KnowWhatTheyGoBy) {
+  using models::HeadKind;
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::masked_language), "");
+  EXPECT_EQ(metric_to_go_by(BestBy::accuracy, HeadKind::masked_language), "accuracy");
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::classification), "accuracy");
+  EXPECT_EQ(metric_to_go_by(BestBy::micro_f1, HeadKind::classification), "micro_f1");
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::multi_label), "macro_f1");
+  EXPECT_EQ(metric_to_go_by(BestBy::metric, HeadKind::question), "f1");
+  EXPECT_EQ(metric_to_go_by(BestBy::loss, HeadKind::question), "");
+  EXPECT_EQ(error_of([] { metric_to_go_by(BestBy::f1, HeadKind::classification); }),
+            "task: best_by of classification must be metric, loss, accuracy, macro_f1, micro_f1, got f1");
+}
+
+/// Makes a weight not finite after the second step.
+struct SpoilAfterTwo : Log {
+  explicit SpoilAfterTwo(TaskTrainer& trainer) : trainer(trainer) {}
+  void on_step(const train::StepResult& result) override {
+    Log::on_step(result);
+    if (result.step != 2) return;
+    torch::NoGradGuard no_grad;
+    trainer.model().weights().at("encoder.blocks.0.feed_forward.up.bias").fill_(NAN);
+  }
+  TaskTrainer& trainer;
+};
+
+TEST_F(TaskRuns, LeaveWhatRepeatsAStepThatIsNotFinite) {
+  const ExampleSet set = find_the_letter(30, 1);
+  TaskOptions options = small_task(5);
+  options.train.accumulation = 2;
+  TaskTrainer trainer = trainer_of(set, nullptr, options, 0.1);
+  SpoilAfterTwo log(trainer);
+  const std::string place = path("run/nonfinite");
+  const std::string said = error_of<train::NonFiniteError>([&] {
+    trainer.run(log, path("run"), &tokenizer_, parse_json(R"({"data": {"train": ["a.jsonl", "b.jsonl"]}})", "test"));
+  });
+  EXPECT_TRUE(
+      said.starts_with("task: the loss is not finite at step 3 (encoder.blocks.0.feed_forward.up.bias is not "
+                       "finite before the step; first in the forward pass at aten::"))
+      << said;
+  EXPECT_TRUE(said.ends_with("; the state before it lies in " + place)) << said;
+  EXPECT_EQ(trainer.steps_done(), 2);
+
+  const Json report = load_json(place + "/nonfinite.json");
+  EXPECT_EQ(report["step"], 3);
+  EXPECT_EQ(report["learning_rate"], train::learning_rate(options.train, 3));
+  EXPECT_TRUE(report["repeat"].get<std::string>().starts_with(
+      "longspan task train classification --data a.jsonl b.jsonl --out " + place + " --resume"));
+  ASSERT_EQ(report["examples"].size(), 16u);
+  const auto rows = ExampleSampler(30, 16, 0).rows(2);
+  const SafetensorsFile batch(place + "/batch.safetensors");
+  EXPECT_TRUE(models::read_tensor(batch, "batch.1.examples").equal(nn::index_tensor({rows.begin() + 8, rows.end()})));
+  EXPECT_EQ(report["examples"][15], set.places[static_cast<std::size_t>(rows[15])].text());
+  const at::Tensor cu = models::read_tensor(batch, "batch.1.cu_seqlens");
+  EXPECT_EQ(models::read_tensor(batch, "batch.1.tokens").size(1), cu[8].item<int64_t>());
+
+  // The step again, from the files alone.
+  TaskTrainer again = trainer_of(set, nullptr, options, 0.1);
+  again.resume(place);
+  EXPECT_EQ(again.steps_done(), 2);
+  EXPECT_EQ(error_of<train::NonFiniteError>([&] { again.step(); }), "task: the loss is not finite at step 3");
 }
 
 TEST_F(TaskRuns, RefuseAnotherModelsCheckpoint) {

@@ -39,9 +39,11 @@ class Checkpoints : public TokenFiles {
   }
   std::string identity(const std::string& folder) const { return models::load_model(folder).model->identity(); }
   /// A checkpoint that holds no more than a validation loss.
-  void add(CheckpointStore& store, int64_t step, std::optional<double> loss, const std::string& validated_on = "") {
+  void add(CheckpointStore& store, int64_t step, std::optional<double> loss, const std::string& validated_on = "",
+           std::optional<double> metric = std::nullopt) {
     std::map<std::string, std::string> metadata = {{"format", "longspan.training.1"}, {"step", std::to_string(step)}};
     if (loss) metadata["validation_loss"] = std::to_string(*loss);
+    if (metric) metadata["validation_metric"] = std::to_string(*metric);
     if (!validated_on.empty()) metadata["validated_on"] = validated_on;
     store.add(step, [&](const std::string& folder) {
       write_safetensors(folder + "/" + kTrainingFile, {}, metadata);
@@ -70,7 +72,7 @@ TEST_F(Checkpoints, OfADefaultRunTheLastAndTheBestAreKept) {
   EXPECT_EQ(log.checkpoints, Steps(saved.begin(), saved.end())) << "an improvement is written too";
   EXPECT_EQ(kept(), Steps(expected.begin(), expected.end()));
   EXPECT_EQ(checkpoint_info(run_ + "/best").step, best_step);
-  EXPECT_EQ(checkpoint_info(run_ + "/best").validation_loss, best) << "every bit";
+  EXPECT_EQ(checkpoint_info(run_ + "/best").validation->loss, best) << "every bit";
   EXPECT_EQ(identity(run_), done.model().identity());
   EXPECT_EQ(identity(run_ + "/checkpoints/step-000009"), done.model().identity());
 }
@@ -82,7 +84,7 @@ TEST_F(Checkpoints, KeepsTheLastAndTheBestAsAsked) {
   std::vector<Steps> seen;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const auto step = static_cast<int64_t>(i + 1);
-    EXPECT_EQ(store.improves(step, losses[i], ""), i == 0 || i == 1 || i == 3) << step;
+    EXPECT_EQ(store.improves(step, {losses[i]}, ""), i == 0 || i == 1 || i == 3) << step;
     add(store, step, losses[i]);
     store.keep(step, 2, 2);
     seen.push_back(kept());
@@ -103,18 +105,39 @@ TEST_F(Checkpoints, LossesOnDifferentDataAreNotCompared) {
   CheckpointStore store(run_);
   add(store, 1, 1.0, "easy");
   store.keep(1, 1, 1);
-  EXPECT_TRUE(store.improves(2, 9.0, "hard"));
-  EXPECT_FALSE(store.improves(2, 1.0, "easy"));
+  EXPECT_TRUE(store.improves(2, {9.0}, "hard"));
+  EXPECT_FALSE(store.improves(2, {1.0}, "easy"));
   add(store, 2, std::nullopt);
   store.keep(2, 1, 1);
   EXPECT_EQ(get("run/best/note"), "1") << "nothing was validated on other data yet";
   add(store, 3, 9.0, "hard");
   store.keep(3, 1, 1);
   EXPECT_EQ(kept(), Steps{3});
-  EXPECT_FALSE(store.improves(4, 9.5, "hard"));
+  EXPECT_FALSE(store.improves(4, {9.5}, "hard"));
   add(store, 4, 9.5, "hard");
   store.keep(4, 1, 1);
   EXPECT_EQ(get("run/best/note"), "3");
+}
+
+TEST_F(Checkpoints, AMetricCountsMoreThanTheLoss) {
+  fs::create_directory(run_);
+  CheckpointStore store(run_);
+  const std::string on = "accuracy of x";
+  add(store, 1, 1.0, on, 0.5);
+  EXPECT_FALSE(store.improves(2, {0.5, 0.25}, on)) << "a lower loss with a lower metric";
+  EXPECT_TRUE(store.improves(2, {2.0, 0.75}, on));
+  EXPECT_TRUE(store.improves(2, {0.5, 0.5}, on)) << "of equal metrics the loss decides";
+  EXPECT_FALSE(store.improves(2, {1.0, 0.5}, on)) << "equal in both";
+  EXPECT_FALSE(store.improves(2, {0.5}, on)) << "a metric is better than none";
+  add(store, 2, 2.0, on, 0.75);
+  add(store, 3, 0.5, on, 0.25);
+  store.keep(3, 1, 2);
+  EXPECT_EQ(kept(), (Steps{1, 2, 3}));
+  EXPECT_EQ(get("run/best/note"), "2");
+  EXPECT_EQ(checkpoint_info(run_ + "/best").validation->metric, 0.75);
+  add(store, 4, 0.1, "");
+  store.keep(4, 1, 1);
+  EXPECT_EQ(kept(), (Steps{2, 4})) << "what was written before there were metrics comes last";
 }
 
 TEST_F(Checkpoints, ARunThatGoesOnWithOtherDataSaysSo) {
@@ -131,7 +154,7 @@ TEST_F(Checkpoints, ARunThatGoesOnWithOtherDataSaysSo) {
             "resume: validation is of something else than before; earlier losses are not compared with its own");
   const Log log = run(second);
   EXPECT_EQ(checkpoint_info(run_ + "/best").step, 3);
-  EXPECT_EQ(checkpoint_info(run_ + "/best").validation_loss, log.validations.back().loss);
+  EXPECT_EQ(checkpoint_info(run_ + "/best").validation->loss, log.validations.back().loss);
 }
 
 TEST_F(Checkpoints, BestIsAmongThoseThatStay) {
@@ -197,7 +220,7 @@ TEST_F(Checkpoints, WhatAUserPutIntoOneThatIsWrittenAgainStays) {
   add(store, 5, 0.5);
   add(store, 6, 0.4);
   EXPECT_EQ(kept(), (Steps{5, 6}));
-  EXPECT_EQ(*checkpoint_info(run_ + "/checkpoints/step-000005").validation_loss, 0.5);
+  EXPECT_EQ(checkpoint_info(run_ + "/checkpoints/step-000005").validation->loss, 0.5);
   EXPECT_FALSE(fs::exists(run_ + "/checkpoints/step-000005/mine"));
   EXPECT_EQ(get("run/checkpoints/step-000005.1/mine/notes"), "precious");
   EXPECT_EQ(get("run/checkpoints/step-000005.2/mine/notes"), "precious too");

@@ -12,19 +12,21 @@
 #include "environment.h"
 #include "longspan/base/check.h"
 #include "longspan/data/tokenizer_file.h"
-#include "longspan/io/folder_lock.h"
 #include "longspan/io/json.h"
 #include "longspan/report/format.h"
 #include "output.h"
+#include "result_folder.h"
 #include "timing.h"
 
 namespace longspan::tool {
 
 namespace {
 
+constexpr const char *kMetrics = "metrics.json", *kPage = "report.html";
+
 struct Options {
   std::string data, out = "demo-documents";
-  bool full = false;
+  bool full = false, overwrite = false;
   int64_t steps = 0, max_length = 0;
 };
 
@@ -70,7 +72,6 @@ void print_tables(const DocumentPlan& plan, const DocumentResults& results) {
 
 void demo_documents(const Options& options, const CommonOptions& common) {
   const double start = now();
-  LONGSPAN_CHECK(!options.out.empty(), "--out: expected a folder, got ''");
   DocumentPlan plan = make_document_plan(options.data, options.full, options.steps, options.max_length);
   plan.out = options.out;
   if (common.seed)
@@ -92,7 +93,7 @@ void demo_documents(const Options& options, const CommonOptions& common) {
                      "demo-documents: a document of '", task.name, "' has ", set->longest_record, " tokens, more than ",
                      task.tokens);
   }
-  const FolderLock lock(plan.out);
+  ResultFolder folder(plan.out, {"demo-documents", {kMetrics, kPage}, {}}, options.overwrite);
   for (const DocumentTask& task : plan.tasks) measure_data(run, task, examples.at(task.name));
   for (const int64_t seed : plan.seeds) {
     const auto encoders = train_everything(run, seed, examples);
@@ -102,8 +103,9 @@ void demo_documents(const Options& options, const CommonOptions& common) {
   results.seconds = now() - start;
 
   const Json metrics = document_metrics(plan, results);
-  save_json(plan.out + "/metrics.json", metrics);
-  document_page(plan, results).save(plan.out + "/report.html");
+  save_json(plan.out + "/" + kMetrics, metrics);
+  document_page(plan, results).save(plan.out + "/" + kPage);
+  folder.keep();
   if (common.json)
     print_json(metrics);
   else
@@ -119,6 +121,7 @@ Action set_up_demo_documents(CLI::App& app, const CommonOptions& common) {
                  "scripts/fetch-documents.sh makes it")
       ->required();
   app.add_option("--out", options->out, "folder of the results (default: demo-documents)");
+  app.add_flag("--overwrite", options->overwrite, "replace the results of an earlier run in --out");
   app.add_flag("--full", options->full, "more tasks and steps, three seeds (hours)");
   app.add_option("--steps", options->steps, "training steps of a task at the most")->check(CLI::Range(1, 1 << 30));
   app.add_option("--max-length", options->max_length, "measure no step at more tokens than this")

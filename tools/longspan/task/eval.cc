@@ -13,6 +13,7 @@
 #include "tools/longspan/progress.h"
 #include "tools/longspan/task/display.h"
 #include "tools/longspan/task/examples.h"
+#include "tools/longspan/task/model_folder.h"
 #include "tools/longspan/task/reading_flags.h"
 #include "tools/longspan/task/task.h"
 
@@ -27,13 +28,15 @@ struct Options {
   ReadingFlags reading;
   int64_t examples = 0;
   std::string absent_labels;
+  bool latest = false;
 };
 
 const std::map<std::string, metrics::AbsentLabels> kAbsentLabels = {
     {"skip", metrics::AbsentLabels::skip}, {"zero", metrics::AbsentLabels::zero}, {"one", metrics::AbsentLabels::one}};
 
 void evaluate(const Options& options, const CommonOptions& common) {
-  const models::LoadedEncoder loaded = models::load_encoder(options.model);
+  const std::string folder = model_to_read(options.model, options.latest);
+  const models::LoadedEncoder loaded = models::load_encoder(folder);
   if (common.dtype == "float64") loaded.model->to(at::kDouble);
   const models::HeadConfig& head = loaded.model->head_config();
   const tasks::AnswerOptions answers = options.reading.answers(loaded);
@@ -58,7 +61,8 @@ void evaluate(const Options& options, const CommonOptions& common) {
   });
   progress.finish();
   if (common.json) {
-    Json json = {{"kind", to_string(head.kind)},
+    Json json = {{"model", folder},
+                 {"kind", to_string(head.kind)},
                  {"examples", result.examples},
                  {"sequences", result.sequences},
                  {"truncated", set.truncated},
@@ -70,7 +74,7 @@ void evaluate(const Options& options, const CommonOptions& common) {
     print_json(json);
     return;
   }
-  print_text(str_cat(to_string(head.kind), ", ", report::grouped(result.examples), " examples of ",
+  print_text(str_cat(folder, ": ", to_string(head.kind), ", ", report::grouped(result.examples), " examples of ",
                      report::grouped(result.tokens), " tokens: loss ",
                      std::isfinite(result.loss) ? report::fixed(result.loss, 4) : "of nothing", ", ",
                      metrics_text(result.metrics), "\n"));
@@ -90,6 +94,7 @@ Action set_up_task_eval(CLI::App& app, const CommonOptions& common) {
          "classification, zero for multi_label, as scikit-learn)")
       ->check(CLI::IsMember(kAbsentLabels));
   options->reading.add(app, /*best=*/false);
+  app.add_flag("--latest", options->latest, kLatestHelp);
   options->records.add(app);
   return [options, &common] { evaluate(*options, common); };
 }

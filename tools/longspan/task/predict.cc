@@ -9,6 +9,7 @@
 #include "tools/longspan/interrupt.h"
 #include "tools/longspan/output.h"
 #include "tools/longspan/prepare_progress.h"
+#include "tools/longspan/task/model_folder.h"
 #include "tools/longspan/task/reading_flags.h"
 #include "tools/longspan/task/record_flags.h"
 #include "tools/longspan/task/task.h"
@@ -23,6 +24,7 @@ struct Options {
   RecordFlags records;
   ReadingFlags reading;
   int64_t top = 5;
+  bool latest = false;
 };
 
 /// Places are null for the empty answer.
@@ -42,7 +44,9 @@ Json place_of(const RecordPlace& place) { return {{"file", *place.file}, {"line"
 class Predictor {
  public:
   Predictor(const Options& options, const CommonOptions& common)
-      : options_(options), common_(common), loaded_(models::load_encoder(options.model)) {
+      : options_(options),
+        common_(common),
+        loaded_(models::load_encoder(model_to_read(options.model, options.latest))) {
     if (common.dtype == "float64") loaded_.model->to(at::kDouble);
     sequences_ = options.reading.sequences(loaded_);
     answers_ = options.reading.answers(loaded_);
@@ -153,6 +157,7 @@ Action set_up_task_predict(CLI::App& app, const CommonOptions& common) {
   options->reading.add(app, /*best=*/true);
   app.add_option("--top", options->top, "masked_language: candidates for each <mask> of the text (default: 5)")
       ->check(CLI::Range(1, 1000));
+  app.add_flag("--latest", options->latest, kLatestHelp);
   options->records.add(app);
   return [options, &common] { Predictor(*options, common).run(); };
 }

@@ -187,9 +187,10 @@ Action set_up_task_train(CLI::App& app, const CommonOptions& common) {
   app.add_option("--valid", options->valid, "examples to measure on");
   app.add_option("--out", options->out, "folder of the model")->required();
   app.add_option("--config", options->config.file, "JSON file with \"encoder\", \"head\" and \"task\"");
-  app.add_option("--preset", options->config.preset, "encoder to begin with: tiny or base (default: tiny)")
+  app.add_option("--preset", options->config.preset,
+                 "encoder to begin with: tiny, or base, the paper's (default: tiny)")
       ->check(CLI::IsMember(models::encoder_presets()));
-  app.add_option("--attention", options->config.attention, "name of the attention (default: softmax)");
+  app.add_option("--attention", options->config.attention, "name of the attention (default: diffuser)");
   app.add_option("--set", options->config.settings,
                  "path.to.field=value, such as task.steps=300 or encoder.attention_options.w=64 (may be repeated; the "
                  "last one of a field counts)")

@@ -1,0 +1,57 @@
+// What an evaluation adds up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "longspan/tasks/answer_metrics.h"
+#include "longspan/tasks/batch.h"
+#include "longspan/tasks/evaluate.h"
+
+namespace longspan::tasks {
+
+struct ReadCounts {
+  int64_t tokens = 0, sequences = 0;
+};
+
+/// Makes batches of the examples that `options` choose, spread evenly, and hands each to `on_batch` with the model in
+/// evaluation mode, without gradients, as `options` say; the model's mode is as before afterwards. All windows of every
+/// example are in its batch. InputError for a set without examples or of another kind than the model.
+ReadCounts each_batch(models::EncoderModel& model, const ExampleSet& set, const EvaluateOptions& options,
+                      const OnExamples& on_examples, const std::function<void(const Batch&)>& on_batch);
+
+/// head_scores() of a batch, whose sequences are read some at a time: a long document has many.
+at::Tensor scores_in_parts(models::EncoderModel& model, const Batch& batch);
+
+/// Rows of masked_logits() that are formed at a time, so that they are no more than 2^22 numbers.
+int64_t logits_together(const models::EncoderModel& model);
+
+/// Sums over the batches of an evaluation.
+class EvaluationSums {
+ public:
+  /// All must outlive it.
+  EvaluationSums(models::EncoderModel& model, const ExampleSet& set, const EvaluateOptions& options)
+      : model_(model), set_(set), options_(options) {}
+
+  /// What the model's head makes of the hidden states [1, T, E] of a batch.
+  void add(const Batch& batch, const at::Tensor& hidden);
+  /// The same from head_scores(); not for masked_language.
+  void add_scores(const Batch& batch, const at::Tensor& scores);
+  /// Without tokens, sequences and seconds.
+  Evaluation result() const;
+
+ private:
+  void add_masked(const Batch& batch, const at::Tensor& hidden);
+  metrics::Metrics label_metrics() const;
+
+  models::EncoderModel& model_;
+  const ExampleSet& set_;
+  const EvaluateOptions& options_;
+  double loss_ = 0;
+  int64_t targets_ = 0, examples_ = 0, right_ = 0;
+  std::vector<std::vector<int64_t>> predicted_, expected_;
+  std::vector<JudgedAnswer> answers_;
+};
+
+}  // namespace longspan::tasks
