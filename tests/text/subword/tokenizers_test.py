@@ -14,6 +14,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import tarfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -183,6 +184,25 @@ class Comparison(unittest.TestCase):
                     if ids != expected:
                         self.fail(first_difference(text, ids, expected, lambda i: other.decode_bytes([i])))
 
+    def test_gpt2(self):
+        """The published ranks of GPT-2, which the source package of Whisper holds."""
+        import tiktoken
+        import tiktoken_ext.openai_public as public
+        path = gpt2_ranks(self.work)
+        if path is None:
+            self.skipTest("pip cannot fetch openai-whisper")
+        golden = {"Hello world": [15496, 995], "Hello, my dog is cute": [15496, 11, 616, 3290, 318, 13779],
+                  "<|endoftext|>": [50256]}
+        self.assertEqual(self.program.ids(path, list(golden)), list(golden.values()))
+        ranks = {base64.b64decode(line.split()[0]): int(line.split()[1]) for line in path.read_text().splitlines()}
+        other = tiktoken.Encoding("gpt2", pat_str=public.r50k_pat_str, mergeable_ranks=ranks,
+                                  special_tokens={"<|endoftext|>": 50256})
+        texts = self.texts[:3] + self.lines
+        for text, ids in zip(texts, self.program.ids(path, texts)):
+            expected = other.encode(text, allowed_special="all")
+            if ids != expected:
+                self.fail(first_difference(text, ids, expected, lambda i: other.decode_bytes([i])))
+
     def test_byte_level_variants(self):
         level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
         plain = {**level, "add_prefix_space": False, "use_regex": False}
@@ -298,6 +318,24 @@ def edge_cases():
             "\u1e9b\u0323", "\u0130I", "\u4e2d\u6587", "a\u4e2d", "\U0001F468\u200D\U0001F469", "0" * 1000, " " * 3000, "a" * 20000, "\u00e9" * 5000,
             "<0x41>", "<unk>", "\u2581", "\u2581a", "a\u2581 b", "\x00", "a\x00b", "\ufeffa", "\u200b", "x" * 101, "x" * 100, "\uac00\u1100\u1161",
             "a . b ? do not he 's", "[CLS] x [SEP]", "a[MASK]b", "<|endoftext|>", "<|endoftext|>a <|endoftext|> b", "\x85a", "\u180ea"]
+
+
+def gpt2_ranks(work):
+    """Fetched once; None where PyPI cannot be reached."""
+    target = work / "published/gpt2.tiktoken"
+    if not target.is_file():
+        folder = work / "download"
+        done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+                               "--no-binary", "openai-whisper", "--dest", folder, "openai-whisper==20250625"],
+                              capture_output=True)
+        if done.returncode != 0:
+            return None
+        (archive,) = folder.glob("*.tar.gz")
+        with tarfile.open(archive) as tar:
+            (member,) = [name for name in tar.getnames() if name.endswith("/gpt2.tiktoken")]
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(tar.extractfile(member).read())
+    return target
 
 
 def byte_alphabet():
