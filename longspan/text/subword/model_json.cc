@@ -1,3 +1,7 @@
+#include <charconv>
+#include <cmath>
+#include <iterator>
+
 #include "longspan/text/subword/bpe_model.h"
 #include "longspan/text/subword/json_object.h"
 #include "longspan/text/subword/tokenizer_json.h"
@@ -62,6 +66,33 @@ std::unique_ptr<SubwordModel> read_wordpiece(JsonObject& object) {
                                           std::move(options), object.owner());
 }
 
+/// A score as the original reads it: its digits as a whole number, divided by a power of ten, which is up to a unit in
+/// the last place from what they say. Where two ways to cut a word are equally probable, such a unit decides.
+double score_of(double value) {
+  char text[32];  // shortest digits, as such files have them: "-7.49e+00"
+  const char* end = std::to_chars(std::begin(text), std::end(text), std::abs(value), std::chars_format::scientific).ptr;
+  const std::string_view all(text, static_cast<std::size_t>(end - text));
+  const std::size_t mark = all.find('e');
+  if (mark == std::string_view::npos) return value;
+  uint64_t digits = 0;
+  int exponent = 0;
+  bool fraction = false;
+  const std::string_view power = all.substr(mark + (all[mark + 1] == '+' ? 2 : 1));
+  std::from_chars(power.data(), power.data() + power.size(), exponent);
+  for (const char c : all.substr(0, mark)) {
+    if (c == '.') {
+      fraction = true;
+      continue;
+    }
+    digits = 10 * digits + static_cast<uint64_t>(c - '0');
+    exponent -= fraction;
+  }
+  if (exponent >= 0 || exponent < -22) return value;  // whole numbers; what no power of ten divides exactly
+  double divisor = 1;
+  for (int i = 0; i < -exponent; ++i) divisor *= 10;  // exact up to 10^22
+  return std::copysign(static_cast<double>(digits) / divisor, value);
+}
+
 std::unique_ptr<SubwordModel> read_unigram(JsonObject& object) {
   UnigramOptions options;
   if (object.find("unk_id")) options.unknown = object.number("unk_id");
@@ -71,7 +102,7 @@ std::unique_ptr<SubwordModel> read_unigram(JsonObject& object) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     LONGSPAN_CHECK(list[i].is_array() && list[i].size() == 2 && list[i][0].is_string() && list[i][1].is_number(),
                    object.owner_of("vocab"), "[", i, "]: expected a text and a score");
-    tokens.emplace_back(list[i][0].get<std::string>(), list[i][1].get<double>());
+    tokens.emplace_back(list[i][0].get<std::string>(), score_of(list[i][1].get<double>()));
   }
   return std::make_unique<UnigramModel>(tokens, options, object.owner());
 }

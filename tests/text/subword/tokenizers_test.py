@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
 import sys
@@ -160,6 +161,17 @@ class Comparison(unittest.TestCase):
 
     def test_unigram(self):
         self.compare(self.work / "unigram.json", self.models["unigram"], self.texts[:2] + self.lines)
+
+    @unittest.skipUnless(shutil.which("spm_train"), "no spm_train here")
+    def test_precompiled(self):
+        """What SentencePiece normalises by default, as it stands in the files of T5 and XLM-RoBERTa."""
+        prefix = self.work / "precompiled"
+        subprocess.run(["spm_train", "--input=%s" % (self.work / "training.txt"), "--model_prefix=%s" % prefix,
+                        "--vocab_size=600", "--hard_vocab_limit=false", "--minloglevel=2"], check=True, capture_output=True)
+        charsmap = field_of(field_of(prefix.with_suffix(".model").read_bytes(), 3), 2)
+        steps = [{"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()},
+                 {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]
+        self.compare_variant("precompiled", "unigram", normalizer={"type": "Sequence", "normalizers": steps})
 
     def test_ranks(self):
         import tiktoken
@@ -318,6 +330,35 @@ def edge_cases():
             "\u1e9b\u0323", "\u0130I", "\u4e2d\u6587", "a\u4e2d", "\U0001F468\u200D\U0001F469", "0" * 1000, " " * 3000, "a" * 20000, "\u00e9" * 5000,
             "<0x41>", "<unk>", "\u2581", "\u2581a", "a\u2581 b", "\x00", "a\x00b", "\ufeffa", "\u200b", "x" * 101, "x" * 100, "\uac00\u1100\u1161",
             "a . b ? do not he 's", "[CLS] x [SEP]", "a[MASK]b", "<|endoftext|>", "<|endoftext|>a <|endoftext|> b", "\x85a", "\u180ea"]
+
+
+def field_of(message, wanted):
+    """The last bytes of a field of a protocol buffer."""
+    at, found = 0, b""
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = number()
+        if key & 7 == 2:
+            size = number()
+            if key >> 3 == wanted:
+                found = message[at:at + size]
+            at += size
+        elif key & 7 == 0:
+            number()
+        else:
+            at += {1: 8, 5: 4}[key & 7]
+    return found
 
 
 def gpt2_ranks(work):
