@@ -30,8 +30,8 @@ LAYERS = {
     "longspan/simd": Layer(1, highway=True),
     "longspan/kernels": Layer(2, only=("longspan/base", "longspan/simd"), highway=True),
     "longspan/patterns": Layer(2, only=("longspan/base",)),
-    "longspan/text": Layer(2, only=("longspan/base",)),
-    "longspan/io": Layer(2, only=("longspan/base",)),
+    "longspan/io": Layer(1, only=("longspan/base",)),
+    "longspan/text": Layer(2, only=("longspan/base", "longspan/io")),
     "longspan/metrics": Layer(2, only=("longspan/base",)),
     "longspan/ops": Layer(
         3, only=("longspan/base", "longspan/simd", "longspan/kernels", "longspan/patterns"), torch=True),

@@ -5,6 +5,7 @@
     make_corpus.py --check    compares them: exit status 1 where one differs
 """
 
+import base64
 import json
 import pathlib
 import struct
@@ -210,7 +211,46 @@ def records_seeds():
     yield "bad-utf8", seed("txt", b"a\xff")
 
 
-SEEDS = {"safetensors": safetensors_seeds, "state": state_seeds, "config": config_seeds, "tokens": tokens_seeds,
+def tokenizer_seeds():
+    def seed(kind, *parts):
+        return CUT.join([kind.encode(), *(part if isinstance(part, bytes) else part.encode() for part in parts)])
+
+    def file(model, **fields):
+        return json.dumps({"version": "1.0", "model": model, **fields}, ensure_ascii=False)
+
+    level = {"type": "ByteLevel", "add_prefix_space": True, "use_regex": True}
+    pairs = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "\u0120": 3, "\u0120a": 4}, "merges": ["a b", ["\u0120", "a"]]}
+    added = [{"id": 5, "content": "<m>", "lstrip": True, "rstrip": True, "special": True, "normalized": False},
+             {"id": 1, "content": "b", "single_word": True, "normalized": True}]
+    meta = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True}
+    pieces = {"type": "Unigram", "unk_id": 0, "byte_fallback": True,
+              "vocab": [["<unk>", 0.0], ["\u2581", -1.5], ["a", -2.0], ["\u2581ab", -3.0], ["<0xC3>", -9.0], ["<0xBC>", -9.0]]}
+    words = {"type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9,
+             "vocab": {"?": 0, "a": 1, "##b": 2, ",": 3}}
+    yield "byte-level", seed("json", file(pairs, pre_tokenizer=level, decoder={"type": "ByteLevel"}, added_tokens=added), "ab <m> b\xff")
+    yield "split", seed("json", file(pairs, pre_tokenizer={"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": "[ab]+|\\s"}, "behavior": "MergedWithNext", "invert": True},
+        {"type": "Digits", "individual_digits": True}]}, normalizer={"type": "Sequence", "normalizers": [
+            {"type": "NFKC"}, {"type": "Strip"}, {"type": "Prepend", "prepend": "b"},
+            {"type": "Replace", "pattern": {"String": "."}, "content": ""}]}), "ab 1. \u0065\u0301 b")
+    yield "backtracking", seed("json", file(pairs, pre_tokenizer={
+        "type": "Split", "pattern": {"Regex": "(a+)+!"}, "behavior": "Removed", "invert": False}), "a" * 20)
+    yield "unigram", seed("json", file(pieces, pre_tokenizer=meta, decoder=meta), "ab \u00fc a zz")
+    yield "precompiled", seed("json", file(pieces, normalizer={"type": "Precompiled", "precompiled_charsmap": "CAAAAAAEAABBBgAAYgA="}), "ab")
+    yield "wordpiece", seed("json", file(words, normalizer={"type": "BertNormalizer"}, pre_tokenizer={"type": "BertPreTokenizer"},
+                                         decoder={"type": "WordPiece", "prefix": "##"}, post_processor={
+                                             "type": "BertProcessing", "sep": ["a", 1], "cls": ["?", 0]}), "\u00c1B, \u4e2d\x00")
+    yield "template", seed("json", file(words, post_processor={
+        "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "?", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {"?": {"id": "?", "ids": [0], "tokens": ["?"]}}}), "a")
+    yield "huge-number", seed("json", file({**pairs, "vocab": {"a": 4294967295}}), "a")
+    yield "merges", seed("merges", '{"a": 0, "b": 1, "ab": 2, "<s>": 3, "</s>": 4}', "#version: 0.2\na b\n", "ab<s>")
+    ranks = "".join("%s %d\n" % (base64.b64encode(bytes([byte])).decode(), byte) for byte in range(256))
+    yield "ranks", seed("ranks", ranks + "dGg= 256\ndGhl 257\n", b"the \xff\xe2\x82 th")
+    yield "ranks-twice", seed("ranks", "IQ== 0\nIQ== 1\n", "a")
+
+
+SEEDS = {"tokenizer": tokenizer_seeds, "safetensors": safetensors_seeds, "state": state_seeds, "config": config_seeds, "tokens": tokens_seeds,
          "source_map": source_map_seeds, "records": records_seeds}
 
 

@@ -62,7 +62,7 @@ void DocumentEncoder::add(std::string_view piece, int64_t offset, bool ends) {
 
 void DocumentEncoder::encode(Job& job) const {
   const std::string_view piece = std::string_view(batch_).substr(job.begin, job.size);
-  job.fault = utf8_fault(piece, job.offset);
+  if (!tokenizer_.reads_any_bytes()) job.fault = utf8_fault(piece, job.offset);
   if (job.fault.empty()) job.encoding = tokenizer_.encode_aligned(piece);
 }
 

@@ -20,7 +20,8 @@ class TokenDecoder {
   std::string push(uint32_t token) {
     std::string text = tokenizer_.token_text(token, line_start_);
     // A token whose blank was taken away has begun its line, a control token, which has no text anywhere, has not.
-    if (!text.empty() || !tokenizer_.token_text(token, false).empty()) line_start_ = text.ends_with('\n');
+    if (!text.empty() || !tokenizer_.token_text(token, false).empty())
+      line_start_ = text.ends_with('\n') && tokenizer_.starts_anew_at_lines();
     return text;
   }
 

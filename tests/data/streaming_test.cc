@@ -227,7 +227,7 @@ TEST_F(StreamingTest, OptionsThatAreRefused) {
   EXPECT_EQ(refusal(wanted), "prepare: standard input can be read only once");
   wanted = options({path("a")});
   wanted.tokenizer = "words";
-  EXPECT_EQ(refusal(wanted), "tokenizer: expected bytes or the file of a SentencePiece model, got 'words'");
+  EXPECT_EQ(refusal(wanted), "tokenizer: expected bytes, the file of a tokenizer or a folder with one, got 'words'");
   wanted.tokenizer = path("a");
   EXPECT_EQ(refusal(wanted), path("a") + ": is not a SentencePiece model, or a damaged one");
 }

@@ -53,6 +53,7 @@ struct Subcommand {
 const std::vector<Subcommand>& subcommands();
 
 Action set_up_prepare(CLI::App& app, const CommonOptions& common);
+Action set_up_tokenize(CLI::App& app, const CommonOptions& common);
 Action set_up_train(CLI::App& app, const CommonOptions& common);
 Action set_up_eval(CLI::App& app, const CommonOptions& common);
 Action set_up_score(CLI::App& app, const CommonOptions& common);

@@ -26,6 +26,7 @@ const std::vector<Subcommand>& subcommands() {
   constexpr unsigned kModel = kReport | kThreads | kDtype | kDevice | kVerbose;
   static const std::vector<Subcommand> table = {
       {"prepare", "turn text files into a dataset of tokens", set_up_prepare, kReport | kThreads | kSeed},
+      {"tokenize", "show the tokens of a text", set_up_tokenize, kJson},
       {"train", "train a language model on a dataset", set_up_train, kModel | kSeed},
       {"eval", "bits per byte of a model on the same target bytes with more or less context", set_up_eval, kModel},
       {"score", "log-likelihood of a text of any length, as it comes", set_up_score, kModel},

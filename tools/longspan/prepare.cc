@@ -64,7 +64,9 @@ Action set_up_prepare(CLI::App& app, const CommonOptions& common) {
          "archives are unpacked")
       ->required();
   app.add_option("--out", dataset.output, "folder of the dataset")->required();
-  app.add_option("--tokenizer", dataset.tokenizer, "bytes, or the file of a SentencePiece model (default: bytes)");
+  app.add_option("--tokenizer", dataset.tokenizer,
+                 "bytes, the file of a tokenizer (tokenizer.json, vocab.json with merges.txt beside it, .tiktoken, a "
+                 "SentencePiece model), or a folder with one (default: bytes)");
   app.add_option("--held-out", dataset.held_out, "text of the split test, never trained on (may be repeated)")
       ->allow_extra_args(false);
   app.add_option("--valid-fraction", dataset.valid_fraction,

@@ -23,7 +23,7 @@ std::vector<FedToken> TokenFeed::encode(bool last) {
     std::string_view piece = std::string_view(rest_).substr(begin);
     piece = piece.substr(0, tokenizer_.piece_end(piece, last));
     if (piece.empty()) break;
-    if (const std::size_t wrong = tokenizer_.is_bytewise() ? std::string::npos : invalid_utf8(piece);
+    if (const std::size_t wrong = tokenizer_.reads_any_bytes() ? std::string::npos : invalid_utf8(piece);
         wrong != std::string::npos) {
       // What an earlier session left counts from before the first byte of this one.
       const int64_t place = pushed_ - static_cast<int64_t>(rest_.size() - begin - wrong);
