@@ -43,9 +43,9 @@ class DiffuserAttention final : public Attention {
   /// v may be wider or narrower than q.
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override;
 
-  /// diffusion: single (one hop). local, random, global: off (these generators leave the pattern; the others stay as
-  /// they are, self-loops too), for those that the pattern has beside others. head: the number of one head whose output
-  /// is 0. none: as trained. The state follows the ablation.
+  /// diffusion: single (one hop). local, random, global: off (these generators leave the pattern, for those that it
+  /// has beside others; what the others draw at random is drawn anew from what is then free, self-loops stay). head: the
+  /// number of one head whose output is 0. none: as trained. The state follows the ablation.
   std::vector<std::string> ablations() const override;
   void ablate(const std::string& part, const std::string& way) override;
 
