@@ -68,7 +68,8 @@ std::vector<RolledEvaluation> evaluate_rolled(models::EncoderModel& model, const
     double seconds = 0;
   };
   std::vector<Sums> sums;
-  for (std::size_t i = 0; i < shifts.size(); ++i) sums.push_back({{}, {}, EvaluationSums(model, set, options.evaluate)});
+  for (std::size_t i = 0; i < shifts.size(); ++i)
+    sums.push_back({{}, {}, EvaluationSums(model, set, options.evaluate)});
 
   const ReadCounts read = each_batch(model, set, options.evaluate, on_examples, [&](const Batch& batch) {
     const at::Tensor before = model.hidden(batch.pack);

@@ -67,7 +67,8 @@ std::string identity_of(const ExampleSet& set, const TaskOptions& options, const
   if (set.kind == models::HeadKind::masked_language)
     for (const auto& [name, value] : masking_fields().values(options.masking))
       out += str_cat(", ", name, " ", longspan::to_json(value).dump());
-  if (set.kind == models::HeadKind::question && options.windows.learn_answers == LearnAnswers::all) out += ", all answers";
+  if (set.kind == models::HeadKind::question && options.windows.learn_answers == LearnAnswers::all)
+    out += ", all answers";
   return out;
 }
 
