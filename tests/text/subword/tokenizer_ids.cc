@@ -13,7 +13,9 @@
 
 namespace {
 
-void put(const void* bytes, std::size_t size) { std::fwrite(bytes, 1, size, stdout); }
+void put(const void* bytes, std::size_t size) {
+  if (size > 0) std::fwrite(bytes, 1, size, stdout);
+}
 void put(uint32_t number) { put(&number, sizeof(number)); }
 
 }  // namespace
