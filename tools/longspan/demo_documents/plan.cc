@@ -58,7 +58,7 @@ DocumentTask near() {
               "say nothing.",
           .from = "author",
           .tokens = 512,
-          .steps = 800,
+          .steps = 1600,
           .batch = 32,
           .learning_rate = 2e-3,
           .siblings = 4};
