@@ -8,6 +8,7 @@
 #include "longspan/text/subword/byte_alphabet.h"
 #include "longspan/text/subword/json_object.h"
 #include "longspan/text/subword/tokenizer_json.h"
+#include "longspan/text/utf8.h"
 
 namespace longspan {
 
@@ -45,6 +46,8 @@ std::unique_ptr<SubwordTokenizer> read_merges(std::string_view vocabulary, std::
   Json list = Json::array();
   for_each_line(merges, [&](std::string_view line, int64_t number) {
     if (number == 1 && line.starts_with("#version")) return;
+    const std::string fault = utf8_fault(line, 0);
+    LONGSPAN_CHECK(fault.empty(), origin, ": merges.txt:", number, ": the line ", fault);
     list.push_back(std::string(line));
   });
   Json added = Json::array();

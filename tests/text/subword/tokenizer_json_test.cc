@@ -1,4 +1,5 @@
 // What tokenizer.json may hold, and what is refused by name.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "longspan/base/check.h"
@@ -160,6 +161,12 @@ TEST(TokenizerJson, RanksAndMerges) {
   EXPECT_EQ(merged->encode("th</s>"), (Tokens{256, 301}));
   EXPECT_EQ(merged->encode_special("t").tokens, (Tokens{300, 't', 301}));
   EXPECT_EQ(read_tokenizer_json(merged->model(), "saved")->description(), merged->description());
+  try {
+    read_merges(vocabulary.dump(), "#version: 0.2\nt h\nt \xe9\n", "folder");
+    FAIL() << "merges that are not UTF-8";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::StartsWith("folder: merges.txt:3: the line is not UTF-8 at byte 2"));
+  }
 }
 
 }  // namespace
