@@ -54,9 +54,7 @@ void save_tokenizer(const std::string& folder, const Tokenizer& tokenizer) {
   if (model.empty()) {
     save_json(path_in(folder, kTokenizerFile), to_json(tokenizer.description()));
   } else {
-    AtomicFile file(path_in(folder, name.c_str()));
-    file.write(model);
-    file.commit();
+    write_file(path_in(folder, name.c_str()), model);
   }
   std::error_code ignored;
   std::filesystem::remove(path_in(folder, name == kTokenizerFile ? kModelFile : kTokenizerFile), ignored);

@@ -105,6 +105,12 @@ void AtomicFile::commit() {
   sync_folder(folder_of(path_));
 }
 
+void write_file(const std::string& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
 AtomicFolder::AtomicFolder(std::string path, std::vector<std::string> replaceable)
     : path_(trimmed(std::move(path))), replaceable_(std::move(replaceable)) {
   LONGSPAN_CHECK(!path_.empty(), "the name of a folder to write is empty");

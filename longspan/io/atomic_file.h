@@ -37,6 +37,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// A whole file by AtomicFile.
+void write_file(const std::string& path, std::string_view content);
+
 /// A folder that is filled aside and renamed into place. An existing `path` is refused with InputError unless it is a
 /// folder that holds nothing but regular files with names among `replaceable`: then it is exchanged, and those files
 /// are removed after the new folder is in place. What came into it meanwhile is never removed: commit() throws RunError

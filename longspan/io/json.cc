@@ -161,9 +161,7 @@ void save_json(const std::string& path, const Json& json) {
   } catch (const Json::type_error&) {
     throw InputError(str_cat(path, ": a text to be saved is not valid UTF-8"));
   }
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
+  write_file(path, text);
 }
 
 FieldValues to_field_values(const Json& object, std::string_view owner) {

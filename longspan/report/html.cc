@@ -166,9 +166,7 @@ std::string HtmlPage::html() const {
 }
 
 void HtmlPage::save(const std::string& path) const {
-  AtomicFile file(path);
-  file.write(html());
-  file.commit();
+  write_file(path, html());
 }
 
 }  // namespace longspan::report

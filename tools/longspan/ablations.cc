@@ -129,9 +129,7 @@ Dataset prepare(const Options& options, const CommonOptions& common) {
   std::string text = options.text;
   if (text.empty()) {
     text = options.out + "/" + kGenerated;
-    AtomicFile file(text);
-    file.write(generated_text(kGeneratedBytes, 0));
-    file.commit();
+    write_file(text, generated_text(kGeneratedBytes, 0));
   }
   const SplitText split = split_text(text, options.out + "/text");
   DatasetOptions dataset;

@@ -48,9 +48,7 @@ void inspect_lavo(const Options& options, const CommonOptions& common) {
     std::vector<int64_t> tokens(static_cast<std::size_t>(options.positions));
     read(tokens.data(), options.from, options.positions);
     const std::vector<uint32_t> shown(tokens.begin(), tokens.end());
-    AtomicFile file(options.svg);
-    file.write(report::to_svg(lavo_picture(layers, options.model, labels_of(*loaded.tokenizer, shown))));
-    file.commit();
+    write_file(options.svg, report::to_svg(lavo_picture(layers, options.model, labels_of(*loaded.tokenizer, shown))));
   }
   for (std::size_t i = 0; common.json && i < layers.size(); ++i)
     print_json(to_json(layers[i], static_cast<int64_t>(i)));

@@ -22,11 +22,7 @@ struct Options {
 void inspect_pattern(const Options& options, const CommonOptions& common) {
   if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   const PatternLook look = options.pattern.look(common);
-  if (!options.svg.empty()) {
-    AtomicFile file(options.svg);
-    file.write(report::to_svg(pattern_picture(look)));
-    file.commit();
-  }
+  if (!options.svg.empty()) write_file(options.svg, report::to_svg(pattern_picture(look)));
   if (common.json)
     print_json(to_json(look));
   else

@@ -111,11 +111,7 @@ void inspect_rolling(const Options& options, const CommonOptions& common) {
           progress.update(static_cast<int64_t>(i) * each + done, "shifts");
         });
 
-  if (!options.svg.empty()) {
-    AtomicFile file(options.svg);
-    file.write(report::to_svg_file(rolling_chart(look)));
-    file.commit();
-  }
+  if (!options.svg.empty()) write_file(options.svg, report::to_svg_file(rolling_chart(look)));
   if (!common.json) {
     print_text(str_cat(look.attention, ", ", report::grouped(look.n), " tokens, ", options.heads, " heads of ",
                        options.head_dim, ": relative change of the output when the text is rolled\n",

@@ -141,11 +141,7 @@ void inspect_rolling_model(const RollingModelOptions& options, const std::string
     look.rows.back().metrics = each.evaluation.metrics;
   }
 
-  if (!svg.empty()) {
-    AtomicFile file(svg);
-    file.write(report::to_svg_file(rolling_chart(look)));
-    file.commit();
-  }
+  if (!svg.empty()) write_file(svg, report::to_svg_file(rolling_chart(look)));
   if (!common.json) {
     print_text(str_cat(look.model, ": ", look.kind, " with ", look.attention, ", ", report::grouped(look.examples),
                        " examples of ", report::grouped(look.tokens), " tokens, rolled round ",

@@ -27,10 +27,7 @@ struct Options {
 };
 
 void save(const std::string& path, const std::string& content) {
-  if (path.empty()) return;
-  AtomicFile file(path);
-  file.write(content);
-  file.commit();
+  if (!path.empty()) write_file(path, content);
 }
 
 void inspect_spectrum(const Options& options, const CommonOptions& common) {

@@ -156,12 +156,6 @@ class Tradeoff {
   int64_t done_ = 0;
 };
 
-void save(const std::string& path, const std::string& content) {
-  AtomicFile file(path);
-  file.write(content);
-  file.commit();
-}
-
 void inspect_tradeoff(const Options& options, const CommonOptions& common) {
   std::optional<ResultFolder> folder;
   Tradeoff tradeoff(options, common);  // every mistake comes before the folder is touched
@@ -171,12 +165,12 @@ void inspect_tradeoff(const Options& options, const CommonOptions& common) {
                    options.overwrite);
   const TradeoffLook& look = tradeoff.run();
   if (folder) {
-    save(options.out + "/" + kTable, tradeoff_csv(look));
-    save(options.out + "/" + kDensity, report::to_svg_file(density_chart(look)));
-    save(options.out + "/" + kTime, report::to_svg_file(time_chart(look)));
+    write_file(options.out + "/" + kTable, tradeoff_csv(look));
+    write_file(options.out + "/" + kDensity, report::to_svg_file(density_chart(look)));
+    write_file(options.out + "/" + kTime, report::to_svg_file(time_chart(look)));
     if (!look.figure.empty()) {
-      save(options.out + "/" + kFigure, report::to_svg_file(figure_chart(look)));
-      save(options.out + "/" + kEigenvalues, figure_csv(look));
+      write_file(options.out + "/" + kFigure, report::to_svg_file(figure_chart(look)));
+      write_file(options.out + "/" + kEigenvalues, figure_csv(look));
     }
     tradeoff_page(look, report::join(common.command, " ")).save(options.out + "/" + kPage);
     folder->keep();
