@@ -1,6 +1,7 @@
 // The calls: sequences and heads as tasks, each with the scratch of its worker.
 #include <vector>
 
+#include "longspan/base/run_tasks.h"
 #include "longspan/kernels/delta/check.h"
 #include "longspan/kernels/delta/delta_memory.h"
 #include "longspan/kernels/delta/heads.h"
@@ -9,9 +10,6 @@
 namespace longspan::kernels {
 namespace delta {
 namespace {
-
-// Below this the threads' wake-up costs more than they save.
-constexpr double kSerialFlops = 1e6;
 
 /// First segment of each sequence, of one head; the last entry is their number.
 template <class S>
@@ -34,11 +32,7 @@ void for_each_head(const DeltaParams<S>& p, T* segments, double flops, const Par
   };
   int64_t rows = 0;
   for (int64_t s = 0; s < p.sequences; ++s) rows += p.rows.size(s);
-  const int64_t count = p.sequences * p.heads;
-  if (flops * rows * p.heads * p.slots * p.width < kSerialFlops || parallel.workers() == 1)
-    for (int64_t i = 0; i < count; ++i) task(i, 0);
-  else
-    parallel.run(count, task);
+  run_tasks(parallel, p.sequences * p.heads, flops * rows * p.heads * p.slots * p.width, task);
 }
 
 template <class S>

@@ -10,6 +10,7 @@
 // gradients, finds what every chunk asks, and so S and P.
 #include <type_traits>
 
+#include "longspan/base/run_tasks.h"
 #include "longspan/kernels/memory/backward_call.h"
 #include "longspan/kernels/memory/storages.h"
 

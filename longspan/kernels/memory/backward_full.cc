@@ -1,4 +1,5 @@
 // The backward call of the full form: every query reads one memory, and every source gets one gradient.
+#include "longspan/base/run_tasks.h"
 #include "longspan/kernels/memory/backward_call.h"
 #include "longspan/kernels/memory/storages.h"
 

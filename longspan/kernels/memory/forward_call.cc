@@ -1,4 +1,5 @@
 // The forward call: which rows are read by which task, and the sums between them.
+#include "longspan/base/run_tasks.h"
 #include "longspan/kernels/memory/accumulator.h"
 #include "longspan/kernels/memory/check.h"
 #include "longspan/kernels/memory/forward.h"

@@ -3,9 +3,6 @@
 namespace longspan::kernels::memory {
 namespace {
 
-// Below this the threads' wake-up costs more than they save.
-constexpr double kSerialFlops = 1e6;
-
 // A split causal forward computes the projections twice: it pays when whole sequences keep less than this part of the
 // workers busy.
 constexpr double kSplitBelow = 0.75;
@@ -55,13 +52,6 @@ Plan::Plan(int64_t sequences, const Segments& segments, const int64_t* count, in
   if (!split_) return;
   task_begin_.clear();
   for (std::size_t i = 0; i <= items_.size(); ++i) task_begin_.push_back(static_cast<int64_t>(i));
-}
-
-void run_tasks(const Parallel& parallel, int64_t count, double flops, const std::function<void(int64_t, int)>& task) {
-  if (flops < kSerialFlops || parallel.workers() == 1)
-    for (int64_t i = 0; i < count; ++i) task(i, 0);
-  else
-    parallel.run(count, task);
 }
 
 }  // namespace longspan::kernels::memory

@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "longspan/base/parallel.h"
 #include "longspan/base/views.h"
 #include "longspan/kernels/memory/memory.h"
 
@@ -73,8 +71,5 @@ class Plan {
   std::vector<int64_t> task_begin_;
   bool split_ = false;
 };
-
-/// Runs the tasks, on the calling thread when the whole work is too small to be worth waking others.
-void run_tasks(const Parallel& parallel, int64_t count, double flops, const std::function<void(int64_t, int)>& task);
 
 }  // namespace longspan::kernels::memory

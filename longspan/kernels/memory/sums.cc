@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "longspan/base/run_tasks.h"
 #include "longspan/kernels/memory/rows-inl.h"
 #include "longspan/kernels/memory/scan-inl.h"
 #include "longspan/simd/tail-inl.h"
