@@ -89,9 +89,11 @@ at::Tensor scores_in_parts(models::EncoderModel& model, const Batch& batch) {
   return scores.size() == 1 ? scores.front() : at::cat(scores);
 }
 
-int64_t logits_together(const models::EncoderModel& model) {
+void each_run_of_hidden_tokens(const models::EncoderModel& model, const Batch& batch,
+                               const std::function<void(int64_t first, int64_t size)>& use) {
   constexpr int64_t kNumbers = 1 << 22;
-  return std::max<int64_t>(kNumbers / model.encoder_config().vocabulary, 16);
+  const int64_t all = batch.places.numel(), most = std::max<int64_t>(kNumbers / model.encoder_config().vocabulary, 16);
+  for (int64_t first = 0; first < all; first += most) use(first, std::min(most, all - first));
 }
 
 void EvaluationSums::add(const Batch& batch, const at::Tensor& hidden) {
@@ -145,15 +147,13 @@ Evaluation EvaluationSums::result() const {
 void EvaluationSums::add_masked(const Batch& batch, const at::Tensor& hidden) {
   examples_ += static_cast<int64_t>(batch.examples.size());
   targets_ += batch.targets_in_loss;
-  const int64_t rows = logits_together(model_);
-  for (int64_t begin = 0; begin < batch.targets_in_loss; begin += rows) {
-    const int64_t size = std::min(rows, batch.targets_in_loss - begin);
-    const at::Tensor scores = model_.masked_logits(hidden, batch.places.narrow(0, begin, size)),
-                     targets = batch.targets.narrow(0, begin, size);
+  each_run_of_hidden_tokens(model_, batch, [&](int64_t first, int64_t size) {
+    const at::Tensor scores = model_.masked_logits(hidden, batch.places.narrow(0, first, size)),
+                     targets = batch.targets.narrow(0, first, size);
     loss_ -= train::ordered_sum(
         at::log_softmax(scores.to(hidden.scalar_type()), 1).gather(1, targets.unsqueeze(1)).squeeze(1));
     right_ += scores.argmax(1).eq(targets).sum().item<int64_t>();
-  }
+  });
 }
 
 metrics::Metrics EvaluationSums::label_metrics() const {

@@ -24,8 +24,10 @@ ReadCounts each_batch(models::EncoderModel& model, const ExampleSet& set, const 
 /// head_scores() of a batch, whose sequences are read some at a time: a long document has many.
 at::Tensor scores_in_parts(models::EncoderModel& model, const Batch& batch);
 
-/// Rows of masked_logits() that are formed at a time, so that they are no more than 2^22 numbers.
-int64_t logits_together(const models::EncoderModel& model);
+/// use(first, size) for runs of a batch's hidden tokens (masked_language), one after the other: so many that their
+/// masked_logits() are no more than 2^22 numbers.
+void each_run_of_hidden_tokens(const models::EncoderModel& model, const Batch& batch,
+                               const std::function<void(int64_t first, int64_t size)>& use);
 
 /// Sums over the batches of an evaluation.
 class EvaluationSums {

@@ -35,14 +35,11 @@ class Change {
 void each_output(models::EncoderModel& model, const Batch& batch,
                  const std::function<void(const std::function<at::Tensor(const at::Tensor& hidden)>& of)>& on_part) {
   switch (model.head_config().kind) {
-    case HeadKind::masked_language: {
-      const int64_t all = batch.places.numel(), together = logits_together(model);
-      for (int64_t begin = 0; begin < all; begin += together) {
-        const at::Tensor places = batch.places.narrow(0, begin, std::min(together, all - begin));
+    case HeadKind::masked_language:
+      return each_run_of_hidden_tokens(model, batch, [&](int64_t first, int64_t size) {
+        const at::Tensor places = batch.places.narrow(0, first, size);
         on_part([&](const at::Tensor& hidden) { return model.masked_logits(hidden, places); });
-      }
-      return;
-    }
+      });
     case HeadKind::classification:
     case HeadKind::multi_label:
     case HeadKind::question:
