@@ -7,14 +7,7 @@
 namespace longspan::kernels::delta_test {
 
 double value(TensorId tensor, int64_t s, int64_t h, int64_t t, int64_t c) {
-  uint64_t x = 0x9e3779b97f4a7c15u;
-  for (const int64_t key : {static_cast<int64_t>(tensor), s, h, t, c}) {
-    x = (x ^ static_cast<uint64_t>(key)) * 0xbf58476d1ce4e5b9u;
-    x ^= x >> 29;
-  }
-  x *= 0x94d049bb133111ebu;
-  x ^= x >> 31;
-  return 2 * static_cast<double>(x >> 11) * 0x1p-53 - 1;
+  return kernel_test::uniform_of({tensor, s, h, t, c});
 }
 
 template <class S>

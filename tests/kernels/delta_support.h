@@ -7,33 +7,24 @@
 #include <numeric>
 #include <vector>
 
-#include "longspan/base/bfloat16.h"
+#include "laid_out_tensor.h"
 #include "longspan/kernels/delta/delta_memory.h"
 #include "longspan/testing/compare.h"
 #include "longspan/testing/reference/delta_reference.h"
 
 namespace longspan::kernels::delta_test {
 
-enum class Layout {
-  dense,        ///< [S, H, N, width]
-  interleaved,  ///< [S, N, H, width]
-  misaligned,   ///< dense, one element off every alignment, rows width + 3 apart
-};
+using kernel_test::Layout;
+using kernel_test::loaded;
+using kernel_test::stored;
+using kernel_test::Tensor;
+
 enum class Keys { random, repeated, orthonormal };  ///< of norm 1 each; repeated: one key for all rows
 
 enum TensorId { kQ, kK, kV, kBeta, kAlpha, kState, kDout, kDlast, kDkeys, kDwrites, kDalpha };
 
 /// Uniform in [-1, 1].
 double value(TensorId tensor, int64_t s, int64_t h, int64_t t, int64_t c);
-
-template <class S>
-S stored(double x) {
-  return static_cast<S>(static_cast<Computed<S>>(x));
-}
-template <class S>
-double loaded(S x) {
-  return static_cast<Computed<S>>(x);
-}
 
 struct Shape {
   std::vector<int64_t> rows = {};  ///< of each sequence
@@ -46,35 +37,6 @@ struct Shape {
   double largest_beta = 1, slowest = 0.2;  ///< beta in (0, largest], -log alpha up to `slowest`, and at 5 % of rows 6.9
   bool initial = false;                    ///< a state before the first row
   int64_t first_sequence = 0, first_head = 0, first_row = 0;  ///< names of the first of each in value()
-};
-
-/// A [S, H, N, width] tensor, or [H, total rows, width] under packing; NaN where nothing was written.
-template <class X>
-struct Tensor {
-  Tensor() = default;
-  Tensor(const Segments& rows, int64_t sequences, int64_t heads, int64_t columns, Layout layout)
-      : segments(rows), width(columns) {
-    const int64_t outer = rows.starts ? 1 : sequences, n = rows.starts ? rows.starts[sequences] : rows.rows;
-    const int64_t row = layout == Layout::misaligned ? width + 3 : width, offset = layout == Layout::misaligned ? 1 : 0;
-    storage.assign(outer * heads * n * row + offset, stored<X>(std::nan("")));
-    view.data = storage.data() + offset;
-    view.sequence_stride = heads * n * row;
-    view.head_stride = layout == Layout::interleaved ? row : n * row;
-    view.row_stride = layout == Layout::interleaved ? heads * row : row;
-  }
-  X* row(int64_t s, int64_t h, int64_t t) const { return segments.at(view, s, h).row(0, 0, t); }
-  RowsView<const X> input() const { return {view.data, view.sequence_stride, view.head_stride, view.row_stride}; }
-  /// The rows of one sequence and head, contiguous.
-  std::vector<X> rows(int64_t s, int64_t h) const {
-    std::vector<X> out;
-    for (int64_t t = 0; t < segments.size(s); ++t) out.insert(out.end(), row(s, h, t), row(s, h, t) + width);
-    return out;
-  }
-
-  Segments segments;
-  int64_t width = 0;
-  std::vector<X> storage;
-  RowsView<X> view;
 };
 
 /// The state of a stream, and its gradient.

@@ -8,66 +8,24 @@
 #include <numeric>
 #include <vector>
 
-#include "longspan/base/bfloat16.h"
+#include "laid_out_tensor.h"
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/testing/compare.h"
 #include "longspan/testing/reference/memory_reference.h"
 
 namespace longspan::kernels::memory_test {
 
-enum class Layout {
-  dense,        ///< [S, H, N, d]
-  interleaved,  ///< [S, N, H, d]
-  misaligned,   ///< dense, one element off every alignment, rows d + 3 apart
-};
+using kernel_test::Layout;
+using kernel_test::loaded;
+using kernel_test::stored;
+using kernel_test::Tensor;
 
 enum TensorId { kQ, kM, kBasis, kDout, kClosed, kOpen, kDclosed, kDopen, kVisible, kDvisible };
 
 /// Uniform in [-1.7, 1.7] (variance 1), plus a mean for the memory features so that running means do not vanish.
 inline double value(TensorId tensor, int64_t s, int64_t h, int64_t t, int64_t c) {
-  uint64_t x = 0x9e3779b97f4a7c15u;
-  for (const int64_t key : {static_cast<int64_t>(tensor), s, h, t, c}) {
-    x = (x ^ static_cast<uint64_t>(key)) * 0xbf58476d1ce4e5b9u;
-    x ^= x >> 29;
-  }
-  x *= 0x94d049bb133111ebu;
-  x ^= x >> 31;
-  const double unit = static_cast<double>(x >> 11) * 0x1p-53;
-  return (2 * unit - 1) * 1.7 + (tensor == kM ? 0.5 : 0.0);
+  return kernel_test::uniform_of({tensor, s, h, t, c}) * 1.7 + (tensor == kM ? 0.5 : 0.0);
 }
-
-/// Rounded to storage, and back.
-template <class T>
-T stored(double x) {
-  return static_cast<T>(static_cast<Computed<T>>(x));
-}
-template <class T>
-double loaded(T x) {
-  return static_cast<Computed<T>>(x);
-}
-
-/// A [S, H, N, d] tensor, or [H, total rows, d] under packing, in one of the layouts; NaN where nothing was written.
-template <class T>
-struct Tensor {
-  Tensor() = default;
-  Tensor(const Segments& rows, int64_t sequences, int64_t heads, int64_t width, Layout layout) : segments(rows) {
-    const int64_t outer = rows.starts ? 1 : sequences;
-    const int64_t n = rows.starts ? rows.starts[sequences] : rows.rows;
-    const int64_t row = layout == Layout::misaligned ? width + 3 : width;
-    const int64_t offset = layout == Layout::misaligned ? 1 : 0;
-    storage.assign(outer * heads * n * row + offset, stored<T>(std::nan("")));
-    view.data = storage.data() + offset;
-    view.sequence_stride = heads * n * row;
-    view.head_stride = layout == Layout::interleaved ? row : n * row;
-    view.row_stride = layout == Layout::interleaved ? heads * row : row;
-  }
-  T* row(int64_t s, int64_t h, int64_t t) const { return segments.at(view, s, h).row(0, 0, t); }
-  RowsView<const T> input() const { return {view.data, view.sequence_stride, view.head_stride, view.row_stride}; }
-
-  Segments segments;
-  std::vector<T> storage;
-  RowsView<T> view;
-};
 
 struct Shape {
   std::vector<int64_t> queries = {};  ///< rows of each sequence
