@@ -47,31 +47,29 @@ struct AnyModel {
   std::function<void(const at::Tensor& tokens, const OnLayer& on_layer)> read;  ///< tokens [1, N]
 };
 
+/// Of what load_encoder() or load_model() gave and its configuration, but for how it reads.
+template <class Loaded, class Config>
+AnyModel taken(Loaded& loaded, const Config& config) {
+  return {std::move(loaded.tokenizer), config.attention, config.attention_options, config.layers, {}};
+}
+
 AnyModel load(const std::string& folder) {
-  AnyModel out;
   if (models::model_config(folder, {}).contains("encoder")) {
     models::LoadedEncoder loaded = models::load_encoder(folder);
-    const models::EncoderConfig& config = loaded.model->encoder_config();
-    out.tokenizer = std::move(loaded.tokenizer);
-    out.attention = config.attention;
-    out.options = config.attention_options;
-    out.layers = config.layers;
+    AnyModel out = taken(loaded, loaded.model->encoder_config());
     out.read = [model = loaded.model](const at::Tensor& tokens, const OnLayer& on_layer) {
+      const at::Tensor borders = at::tensor({int64_t{0}, tokens.size(1)}, at::kLong);
       models::inspect_forward(
           *model,
           [&] {
-            model->hidden({tokens, at::tensor({int64_t{0}, tokens.size(1)}, at::kLong)});
+            model->hidden({tokens, borders});
           },
           on_layer);
     };
     return out;
   }
   models::LoadedModel loaded = models::load_model(folder);
-  const models::ModelConfig& config = loaded.model->config();
-  out.tokenizer = std::move(loaded.tokenizer);
-  out.attention = config.attention;
-  out.options = config.attention_options;
-  out.layers = config.layers;
+  AnyModel out = taken(loaded, loaded.model->config());
   out.read = [model = loaded.model](const at::Tensor& tokens, const OnLayer& on_layer) {
     models::inspect_forward(
         *model, [&] { model->hidden(tokens); }, on_layer);
@@ -137,11 +135,7 @@ void inspect_contraction(const Options& options, const CommonOptions& common) {
                  progress.update(layer + 1, "layers");
                });
   }
-  if (!options.svg.empty()) {
-    AtomicFile file(options.svg);
-    file.write(report::to_svg_file(contraction_chart(look)));
-    file.commit();
-  }
+  if (!options.svg.empty()) write_file(options.svg, report::to_svg_file(contraction_chart(look)));
   if (common.json) {
     for (const Json& head : to_json(look)) print_json(head);
     return;
