@@ -262,7 +262,7 @@ void DiffuserAttention::ablate(const std::string& part, const std::string& way) 
 std::map<std::string, at::Tensor> DiffuserAttention::inspect_dense(const at::Tensor& x,
                                                                    const std::optional<at::Tensor>&) {
   const RotaryPositions rotary(sizes(), x, std::nullopt);
-  const int64_t length = x.size(1), heads = sizes().heads, count = hops();
+  const int64_t length = x.size(1), heads = sizes().heads;
   const at::Tensor q = rotary.turn(project_.queries(x)), k = rotary.turn(project_.keys(x));
   const patterns::Csr pairs = ops::pattern_of_tensor(checked(patterns_->of_length(length))).csr();
   const at::Tensor allowed = at::zeros({length, length}, at::kBool);
@@ -270,13 +270,8 @@ std::map<std::string, at::Tensor> DiffuserAttention::inspect_dense(const at::Ten
     for (const int32_t j : pairs.row(i)) allowed.data_ptr<bool>()[i * length + j] = true;
   const at::Tensor weights = dense_weights(q, k, allowed.logical_not().to(x.device()));
 
-  // The recursion Z_{k+1} = carry Z_k + source V, with polynomials in A for the states.
-  const at::Tensor c = coefficients(q.to(at::kDouble)).expand({heads, 2 * count + 1});
-  at::Tensor polynomial = at::constant_pad_nd(c.narrow(1, 0, 1), {0, count});
-  for (int64_t hop = 0; hop < count; ++hop) {
-    polynomial = polynomial.roll(1, 1) * c.narrow(1, 2 * hop + 1, 1);
-    polynomial = polynomial + at::constant_pad_nd(c.narrow(1, 2 * hop + 2, 1), {0, count});
-  }
+  const at::Tensor polynomial =
+      ops::diffusion_polynomial(coefficients(q.to(at::kDouble)).expand({heads, 2 * hops() + 1}));
   const at::Tensor values = spread_heads(project_.values(x).to(at::kDouble), heads);
   return {{"weights", weights}, {"polynomial", polynomial}, {"values", values}};
 }

@@ -1,8 +1,10 @@
 // The kinds of diffusion as numbers of the recursion.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/roll.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
@@ -112,6 +114,17 @@ at::Tensor diffusion_coefficients(DiffusionKind kind, int64_t hops, const std::o
     }
   }
   TORCH_INTERNAL_ASSERT(false, "kind of diffusion");
+}
+
+at::Tensor diffusion_polynomial(const at::Tensor& coefficients) {
+  const int64_t hops = coefficients.size(1) / 2;
+  // Of the states, hop by hop: Z_{k+1} = carry Z_k + source V moves every weight on by one.
+  at::Tensor polynomial = at::constant_pad_nd(coefficients.narrow(1, 0, 1), {0, hops});
+  for (int64_t hop = 0; hop < hops; ++hop) {
+    polynomial = polynomial.roll(1, 1) * coefficients.narrow(1, 2 * hop + 1, 1);
+    polynomial = polynomial + at::constant_pad_nd(coefficients.narrow(1, 2 * hop + 2, 1), {0, hops});
+  }
+  return polynomial;
 }
 
 namespace diffuse {

@@ -86,4 +86,7 @@ enum class DiffusionKind { ppr_iterate, ppr_truncated, heat, single, learned };
 at::Tensor diffusion_coefficients(DiffusionKind kind, int64_t hops, const std::optional<at::Tensor>& alpha,
                                   const std::optional<at::Tensor>& t, const std::optional<at::Tensor>& logits);
 
+/// The weights of V, A V, .., A^K V that coefficients [H or 1, 2 K + 1] stand for (specification B.5), [H or 1, K + 1].
+at::Tensor diffusion_polynomial(const at::Tensor& coefficients);
+
 }  // namespace longspan::ops
