@@ -109,6 +109,7 @@ Batch part_of(const Batch& batch, int64_t begin, int64_t end) {
   const int64_t first_row = cu[begin].item<int64_t>(), rows = cu[end].item<int64_t>() - first_row;
   part.pack.tokens = batch.pack.tokens.narrow(1, first_row, rows);
   part.pack.cu_seqlens = cu.narrow(0, begin, end - begin + 1) - first_row;
+  if (batch.pack.positions) part.pack.positions = batch.pack.positions->narrow(1, first_row, rows);
   if (batch.pack.global_tokens) part.pack.global_tokens = batch.pack.global_tokens->narrow(1, first_row, rows);
   if (batch.places.defined()) {
     const at::Tensor places = batch.places - first_row;
