@@ -46,5 +46,5 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/longspanConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/longspanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/longspanConfig.cmake ${PROJECT_BINARY_DIR}/cmake/longspanConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/LongspanFindTorch.cmake ${CMAKE_CURRENT_LIST_DIR}/FindPcre2.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/FindUtf8proc.cmake ${CMAKE_CURRENT_LIST_DIR}/FindZstd.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FindZstd.cmake
   DESTINATION ${package_dir})

@@ -243,6 +243,10 @@ def tokenizer_seeds():
     yield "template", seed("json", file(words, post_processor={
         "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "?", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
         "pair": [{"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {"?": {"id": "?", "ids": [0], "tokens": ["?"]}}}), "a")
+    whole = {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1, "b": 2}}
+    for name, step in (("scripts", {"type": "UnicodeScripts"}), ("fixed-length", {"type": "FixedLength", "length": 2}),
+                       ("delimiter", {"type": "CharDelimiterSplit", "delimiter": "|"})):
+        yield name, seed("json", file(whole, pre_tokenizer=step, normalizer={"type": "Nmt"}), "  a|b\u3042\u4e2d\u200bb\u0301\x01")
     yield "huge-number", seed("json", file({**pairs, "vocab": {"a": 4294967295}}), "a")
     yield "merges", seed("merges", '{"a": 0, "b": 1, "ab": 2, "<s>": 3, "</s>": 4}', "#version: 0.2\na b\n", "ab<s>")
     ranks = "".join("%s %d\n" % (base64.b64encode(bytes([byte])).decode(), byte) for byte in range(256))

@@ -32,7 +32,9 @@ std::string content_of(const std::string& path) {
 std::unique_ptr<Tokenizer> load_json_tokenizer(const std::string& path) {
   std::string content = content_of(path);
   if (is_ranks_file(content)) return read_ranks_file(content, path);
-  if (content.find("\"model\"") != std::string::npos) return read_tokenizer_json(std::move(content), path);
+  constexpr std::size_t kLongestDescription = 4096;
+  if (content.size() > kLongestDescription || content.find("\"tokenizer\"") == std::string::npos)
+    return read_tokenizer_json(std::move(content), path);
   return make_tokenizer(to_field_values(parse_json(content, path), path), path);
 }
 

@@ -23,9 +23,10 @@ struct Encoding {
 
 /// A tokenizer. Immutable, safe for several threads.
 ///
-/// The byte tokenizer is exact: decode(encode(text)) == text whatever the bytes, and so is a byte-level BPE that changes
-/// no text. Others need not be: what a SentencePiece model normalises (blanks, compatibility characters, line breaks) or does not know is lost, so bits per
-/// byte divide by bytes of the source (Encoding::source_bytes), never of decoded text.
+/// The byte tokenizer is exact: decode(encode(text)) == text whatever the bytes, and so is a byte-level BPE that
+/// changes no text. Others need not be: what a SentencePiece model normalises (blanks, compatibility characters, line
+/// breaks) or does not know is lost, so bits per byte divide by bytes of the source (Encoding::source_bytes), never of
+/// decoded text.
 ///
 /// A text of any length is encoded piece by piece (text/pieces.h): encode() of the whole is the tokens of its pieces
 /// one after the other, by definition.
@@ -33,7 +34,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// "bytes", "sentencepiece", "bpe", "wordpiece", "unigram".
+  /// "bytes", "sentencepiece", "bpe", "wordpiece", "unigram", "wordlevel".
   virtual std::string name() const = 0;
   /// Tokens are 0 .. vocabulary_size() - 1.
   virtual int64_t vocabulary_size() const = 0;

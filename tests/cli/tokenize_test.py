@@ -39,6 +39,8 @@ class TokenizeTest(harness.ProgramTest):
                          "the| sea|<|end|>|\\n\n257 260 264 10\n\\xe4|\\xb8|\\xad\n228 184 173\n\n7 tokens, 18 bytes, 2.57 bytes per token\n")
         self.assertIn(b"\x1b[", self.succeed("tokenize", "t.json", "the", "--colour", "always").stdout)
         self.assertNotIn(b"\x1b[", self.succeed("tokenize", "t.json", "the", "--colour", "never").stdout)
+        shown = self.succeed("tokenize", "t.json", "the sea", "--special-tokens").stdout.decode()
+        self.assertTrue(shown.endswith("\n2 tokens\n"), shown)
 
     def test_json_of_a_stream_of_any_bytes(self):
         text = b"the sea\xff " * 30000
@@ -50,9 +52,11 @@ class TokenizeTest(harness.ProgramTest):
 
     def test_refusals(self):
         self.refuse("tokenize", "missing.json", "a", containing=["missing.json"])
-        self.write("bad.json", tokenizer(MERGES).replace(b'"normalizer": null', b'"normalizer": {"type": "Nmt"}'))
-        self.refuse("tokenize", "bad.json", "a", containing=["bad.json: normalizer: the type 'Nmt' is not supported"])
+        self.write("bad.json", tokenizer(MERGES).replace(b'"normalizer": null', b'"normalizer": {"type": "ByteLevel"}'))
+        self.refuse("tokenize", "bad.json", "a", containing=["bad.json: normalizer: the type 'ByteLevel' is not supported"])
         self.refuse("tokenize", "bytes", "a", "--special-tokens", containing=["--special-tokens"])
+        self.write("without.json", tokenizer(MERGES).replace(b'"model"', b'"modell"'))
+        self.refuse("tokenize", "without.json", "a", containing=["without.json: model is missing"])
         os.mkdir(self.path("empty"))
         self.refuse("tokenize", "empty", "a", containing=["empty: holds no tokenizer"])
 

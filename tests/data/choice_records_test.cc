@@ -42,6 +42,12 @@ TEST_F(Choices, TextsToChooseByAreOneContext) {
   EXPECT_EQ(records[1].id, "7");
 }
 
+TEST_F(Choices, AContextThatIsNullIsNone) {
+  const std::string record =
+      R"({"question": "q", "context": null, "supports": ["t"], "candidates": ["a", "b"], "answer": "a"})";
+  EXPECT_EQ(read(put("c.jsonl", record)).at(0).context, "t");
+}
+
 TEST_F(Choices, WithoutTheirAnswers) {
   options_.read_answers = false;
   EXPECT_EQ(read(put("c.jsonl", R"({"question": "q", "context": "t", "candidates": ["a", "b"]})"))[0].answer, -1);

@@ -62,14 +62,15 @@ class Listing {
   }
   /// Tokens without a text behind them.
   void add(const std::vector<uint32_t>& tokens) {
+    without_text_ = true;
     for (const uint32_t id : tokens) token(id, tokenizer_.token_text(id, false), 0);
     flush();
   }
   void finish() {
     if (json_)
       return print_json({{"tokens", count_}, {"source_bytes", bytes_}, {"vocabulary", tokenizer_.vocabulary_size()}});
-    std::string line = "\n" + report::grouped(count_) + (count_ == 1 ? " token, " : " tokens, ") +
-                       report::grouped(bytes_) + (bytes_ == 1 ? " byte" : " bytes");
+    std::string line = "\n" + report::grouped(count_) + (count_ == 1 ? " token" : " tokens");
+    if (!without_text_) line += ", " + report::grouped(bytes_) + (bytes_ == 1 ? " byte" : " bytes");
     if (count_ > 0 && bytes_ > 0)
       line += ", " + report::fixed(static_cast<double>(bytes_) / static_cast<double>(count_), 2) + " bytes per token";
     print_text(line + "\n");
@@ -110,6 +111,7 @@ class Listing {
   bool json_, colour_;
   std::string pieces_, ids_;
   int64_t count_ = 0, bytes_ = 0;
+  bool without_text_ = false;  ///< nothing is known of the bytes behind tokens
 };
 
 void tokenize(const Options& options, const CommonOptions& common) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "longspan/base/check.h"
+#include "longspan/text/subword/text_cuts.h"
 #include "longspan/text/subword/unicode.h"
 
 namespace longspan {
@@ -16,7 +17,10 @@ bool letter_or_number(int32_t code) { return unicode::is_letter(code) || unicode
 /// Whether a cut at one of the places (CutPlaces) can fall into `text`.
 CutPlaces cuts_beside(const AddedToken& token, std::string_view text) {
   CutPlaces out = kCutAnywhere;
+  // What is beside a word decides whether it is one: punctuation would be missed there.
+  if (token.single_word) out.at_punctuation = false;
   for (std::size_t i = 1; i < text.size(); ++i) {
+    if (ends_word(text, i)) out.at_punctuation = false;
     if (text[i] == ' ' && !is_blank(text[i - 1])) out.at_blanks = false;
     if (is_blank(text[i]) != is_blank(text[i - 1])) out.at_lines = false;
   }

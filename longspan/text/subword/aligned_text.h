@@ -1,6 +1,7 @@
 // Text on its way from the source to words, and which part of the source each part of it came from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,6 +51,10 @@ class AlignedText {
       out_ += bytes;
       ends_.insert(ends_.end(), bytes.size(), place(end));
     }
+    /// What ends at `end` goes, but belongs to the byte before it, if there is one: a mark to its letter.
+    void drop(std::size_t end) {
+      if (!ends_.empty()) ends_.back() = std::max(ends_.back(), place(end));
+    }
     std::size_t size() const { return out_.size(); }
 
    private:
@@ -78,15 +83,21 @@ struct TextSpan {
   std::size_t begin, end;
 };
 
-/// Where a text may be cut so that nothing on either side changes; a set of two kinds of places.
+/// Where a text may be cut so that nothing on either side changes; a set of three kinds of places.
 struct CutPlaces {
-  bool at_blanks = false;  ///< between a letter or number and a blank U+0020
-  bool at_lines = false;   ///< between those and other blanks of ASCII, and behind a line feed within text
+  bool at_blanks = false;       ///< between a letter or number and a blank U+0020
+  bool at_lines = false;        ///< between those and other blanks of ASCII, and behind a line feed within text
+  bool at_punctuation = false;  ///< between a letter or number and punctuation other than ' and the low line
 
-  CutPlaces operator&(CutPlaces other) const { return {at_blanks && other.at_blanks, at_lines && other.at_lines}; }
-  CutPlaces operator|(CutPlaces other) const { return {at_blanks || other.at_blanks, at_lines || other.at_lines}; }
+  CutPlaces operator&(CutPlaces other) const {
+    return {at_blanks && other.at_blanks, at_lines && other.at_lines, at_punctuation && other.at_punctuation};
+  }
+  CutPlaces operator|(CutPlaces other) const {
+    return {at_blanks || other.at_blanks, at_lines || other.at_lines, at_punctuation || other.at_punctuation};
+  }
 };
-inline constexpr CutPlaces kCutAnywhere = {true, true};
-inline constexpr CutPlaces kCutNowhere = {false, false};
+inline constexpr CutPlaces kCutAnywhere = {true, true, true};
+inline constexpr CutPlaces kCutAtBlanks = {true, true, false};
+inline constexpr CutPlaces kCutNowhere = {false, false, false};
 
 }  // namespace longspan

@@ -10,15 +10,6 @@
 
 namespace longspan {
 
-namespace {
-
-std::string byte_name(unsigned byte) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  return {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
-}
-
-}  // namespace
-
 BpeModel::BpeModel(Vocabulary vocabulary, BpeOptions options, std::string_view owner) : options_(std::move(options)) {
   vocabulary_ = std::move(vocabulary);
   LONGSPAN_CHECK(!options_.bytes || !options_.byte_fallback, owner,
@@ -33,8 +24,8 @@ BpeModel::BpeModel(Vocabulary vocabulary, BpeOptions options, std::string_view o
     if (!options_.bytes || bytes) words_.insert_or_assign(options_.bytes ? *bytes : *name, id);
   }
   for (unsigned byte = 0; byte < 256; ++byte) {
-    const auto found =
-        options_.bytes ? words_.find(std::string(1, static_cast<char>(byte))) : words_.find(byte_name(byte));
+    const auto found = options_.bytes ? words_.find(std::string(1, static_cast<char>(byte)))
+                                      : words_.find(byte_token_name(static_cast<unsigned char>(byte)));
     if (found != words_.end()) byte_tokens_[byte] = found->second;
   }
   if (!options_.unknown) return;

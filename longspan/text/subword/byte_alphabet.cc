@@ -45,6 +45,11 @@ std::string to_byte_alphabet(std::string_view bytes) {
   return out;
 }
 
+std::string byte_token_name(unsigned char byte) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  return {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
+}
+
 std::optional<std::string> from_byte_alphabet(std::string_view token) {
   std::string out;
   for (std::size_t i = 0; i < token.size();) {

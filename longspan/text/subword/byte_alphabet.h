@@ -1,4 +1,4 @@
-// The 256 characters that stand for bytes in the files of byte-level vocabularies.
+// How bytes are written in vocabularies: as one of 256 characters, or as a name.
 #pragma once
 
 #include <optional>
@@ -13,5 +13,8 @@ std::string to_byte_alphabet(std::string_view bytes);
 
 /// The bytes of a token; nullopt where a character is none of the alphabet.
 std::optional<std::string> from_byte_alphabet(std::string_view token);
+
+/// "<0x0A>", which names the token of a byte in a vocabulary of characters (byte_fallback).
+std::string byte_token_name(unsigned char byte);
 
 }  // namespace longspan

@@ -6,6 +6,7 @@
 #include "longspan/text/subword/json_object.h"
 #include "longspan/text/subword/tokenizer_json.h"
 #include "longspan/text/subword/unigram_model.h"
+#include "longspan/text/subword/wordlevel_model.h"
 #include "longspan/text/subword/wordpiece_model.h"
 
 namespace longspan {
@@ -66,6 +67,11 @@ std::unique_ptr<SubwordModel> read_wordpiece(JsonObject& object) {
                                           std::move(options), object.owner());
 }
 
+std::unique_ptr<SubwordModel> read_wordlevel(JsonObject& object) {
+  return std::make_unique<WordLevelModel>(read_vocabulary(object.at("vocab"), object.owner_of("vocab")),
+                                          object.text("unk_token"));
+}
+
 /// A score as the original reads it: its digits as a whole number, divided by a power of ten, which is up to a unit in
 /// the last place from what they say. Where two ways to cut a word are equally probable, such a unit decides.
 double score_of(double value) {
@@ -112,7 +118,7 @@ std::string type_of(JsonObject& object) {
   if (const auto type = object.optional_text("type")) return *type;
   if (object.find("merges")) return "BPE";
   if (object.find("max_input_chars_per_word") || object.find("continuing_subword_prefix")) return "WordPiece";
-  return "Unigram";
+  return object.at("vocab").is_object() ? "WordLevel" : "Unigram";
 }
 
 }  // namespace
@@ -120,12 +126,19 @@ std::string type_of(JsonObject& object) {
 std::unique_ptr<SubwordModel> read_model(const Json& json, const std::string& owner, bool bytes) {
   JsonObject object(json, owner);
   const std::string type = type_of(object);
-  if (type != "BPE" && type != "WordPiece" && type != "Unigram") object.refuse_type(type, "BPE, Unigram, WordPiece");
+  std::unique_ptr<SubwordModel> out;
+  if (type == "BPE")
+    out = read_bpe(object, bytes);
+  else if (type == "Unigram")
+    out = read_unigram(object);
+  else if (type == "WordPiece")
+    out = read_wordpiece(object);
+  else if (type == "WordLevel")
+    out = read_wordlevel(object);
+  else
+    object.refuse_type(type, "BPE, Unigram, WordLevel, WordPiece");
   LONGSPAN_CHECK(!bytes || type == "BPE", owner, ": the type ", type,
                  " is not supported with the pre-tokenizer ByteLevel");
-  auto out = type == "BPE"       ? read_bpe(object, bytes)
-             : type == "Unigram" ? read_unigram(object)
-                                 : read_wordpiece(object);
   object.finish();
   return out;
 }

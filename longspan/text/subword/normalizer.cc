@@ -56,13 +56,12 @@ void FormNormalizer::apply(AlignedText& aligned, Regex::Scratch&) const {
     if (end == at + 1) {  // ASCII by itself
       change.keep(at, end);
     } else {
-      // Characters of the new text stand for those of the old in their order, the last one for all that is left.
-      const std::string form = unicode::normalized(text.substr(at, end - at), form_);
-      std::size_t old = at;
-      for_each_character(form, [&](int32_t, std::string_view bytes, std::size_t form_end) {
-        if (old < end) old += std::max<std::size_t>(1, utf8_character(text.substr(old)));
-        change.put(bytes, form_end == form.size() ? end : old);
-      });
+      std::string bytes;
+      for (const auto& character : unicode::normalized(text.substr(at, end - at), form_)) {
+        bytes.clear();
+        unicode::append(bytes, character.code);
+        change.put(bytes, at + character.end);
+      }
     }
     at = end;
   }
@@ -81,7 +80,22 @@ void LowercaseNormalizer::apply(AlignedText& text, Regex::Scratch&) const {
 void StripAccentsNormalizer::apply(AlignedText& text, Regex::Scratch&) const {
   if (is_ascii(text.text())) return;
   rewrite(text, [](AlignedText::Change& change, int32_t code, std::string_view bytes, std::size_t end) {
-    if (code < 0x80 || !unicode::is_mark(code)) change.put(bytes, end);
+    if (code < 0x80 || !unicode::is_mark(code))
+      change.put(bytes, end);
+    else
+      change.drop(end);
+  });
+}
+
+void NmtNormalizer::apply(AlignedText& text, Regex::Scratch&) const {
+  rewrite(text, [](AlignedText::Change& change, int32_t code, std::string_view bytes, std::size_t end) {
+    const bool control = (code >= 0x01 && code <= 0x08) || code == 0x0B || (code >= 0x0E && code <= 0x1F) ||
+                         code == 0x7F || code == 0x8F || code == 0x9F;
+    if (control) return;
+    const bool blank = code == 0x09 || code == 0x0A || code == 0x0C || code == 0x0D || code == 0x1680 ||
+                       (code >= 0x200B && code <= 0x200F) || code == 0x2028 || code == 0x2029 || code == 0x2581 ||
+                       code == 0xFEFF || code == 0xFFFD;
+    change.put(blank ? " " : bytes, end);
   });
 }
 
@@ -104,7 +118,10 @@ void BertNormalizer::apply(AlignedText& text, Regex::Scratch& scratch) const {
   if (options_.strip_accents && !is_ascii(text.text())) {
     FormNormalizer(unicode::Form::nfd).apply(text, scratch);
     rewrite(text, [](AlignedText::Change& change, int32_t code, std::string_view bytes, std::size_t end) {
-      if (code < 0x80 || !unicode::is_nonspacing(code)) change.put(bytes, end);
+      if (code < 0x80 || !unicode::is_nonspacing(code))
+        change.put(bytes, end);
+      else
+        change.drop(end);
     });
   }
   if (options_.lowercase) LowercaseNormalizer().apply(text, scratch);

@@ -57,6 +57,14 @@ class StripAccentsNormalizer final : public Normalizer {
   void apply(AlignedText& text, Regex::Scratch&) const override;
 };
 
+/// "Nmt": controls go; other signs that separate words become U+0020.
+class NmtNormalizer final : public Normalizer {
+ public:
+  void apply(AlignedText& text, Regex::Scratch&) const override;
+  /// Line breaks become blanks, which a word may begin with.
+  CutPlaces cuts() const override { return {true, false, false}; }
+};
+
 /// "Strip": without white space at the ends.
 class StripNormalizer final : public Normalizer {
  public:

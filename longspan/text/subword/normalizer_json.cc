@@ -16,7 +16,7 @@ std::unique_ptr<Normalizer> read_replace(JsonObject& object) {
   const bool no_blank = plain && pattern.find_first_of(" \t\n\v\f\r") == std::string::npos;
   return std::make_unique<ReplaceNormalizer>(
       Regex(plain ? quoted_pattern(pattern) : pattern, RegexFlavour::oniguruma, object.owner()), object.text("content"),
-      blanks || no_blank ? kCutAnywhere : kCutNowhere);
+      blanks || no_blank ? kCutAtBlanks : kCutNowhere);
 }
 
 std::unique_ptr<Normalizer> read_bert(JsonObject& object) {
@@ -44,6 +44,8 @@ void read_normalizer(const Json& json, const std::string& owner, NormalizerList&
     out.push_back(std::make_unique<FormNormalizer>(unicode::Form::nfkc));
   } else if (type == "NFKD") {
     out.push_back(std::make_unique<FormNormalizer>(unicode::Form::nfkd));
+  } else if (type == "Nmt") {
+    out.push_back(std::make_unique<NmtNormalizer>());
   } else if (type == "Lowercase") {
     out.push_back(std::make_unique<LowercaseNormalizer>());
   } else if (type == "StripAccents") {
@@ -60,7 +62,7 @@ void read_normalizer(const Json& json, const std::string& owner, NormalizerList&
     out.push_back(std::make_unique<PrecompiledNormalizer>(object.text("precompiled_charsmap"), owner));
   } else {
     object.refuse_type(type,
-                       "BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, "
+                       "BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, Replace, Sequence, "
                        "Strip, StripAccents");
   }
   object.finish();

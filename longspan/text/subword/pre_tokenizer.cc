@@ -1,6 +1,7 @@
 #include "longspan/text/subword/pre_tokenizer.h"
 
 #include "longspan/text/subword/split_patterns.h"
+#include "longspan/text/subword/unicode.h"
 
 namespace longspan {
 
@@ -120,6 +121,35 @@ void ByteLevelPreTokenizer::apply(Words& words, Regex::Scratch& scratch) const {
       });
   }
   if (pattern_) pattern_->apply(words, scratch);
+}
+
+void ScriptsPreTokenizer::apply(Words& words, Regex::Scratch&) const {
+  std::vector<TextSpan> out;
+  for (const TextSpan& span : words.spans) {
+    std::optional<int32_t> last;
+    for (std::size_t at = span.begin; at < span.end;) {
+      const auto character = unicode::first(words.text.text().substr(at, span.end - at));
+      const auto own = unicode::script(character.code);
+      if (own && last != own) out.push_back({at, at});
+      if (own) last = own;
+      at += character.size;
+      if (last) out.back().end = at;
+    }
+  }
+  words.spans = std::move(out);
+}
+
+void FixedLengthPreTokenizer::apply(Words& words, Regex::Scratch&) const {
+  std::vector<TextSpan> out;
+  for (const TextSpan& span : words.spans) {
+    std::size_t count = 0;
+    for (std::size_t at = span.begin; at < span.end; ++count) {
+      if (count % length_ == 0) out.push_back({at, at});
+      at += unicode::first(words.text.text().substr(at, span.end - at)).size;
+      out.back().end = at;
+    }
+  }
+  words.spans = std::move(out);
 }
 
 void MetaspacePreTokenizer::apply(Words& words, Regex::Scratch&) const {

@@ -35,8 +35,8 @@ using PreTokenizerList = std::vector<std::unique_ptr<PreTokenizer>>;
 /// What becomes of the matches of a pattern and of what stands between them.
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-/// "Split", and whatever else is one: "Digits", "Punctuation", "Whitespace", "WhitespaceSplit", "BertPreTokenizer" by
-/// two of them.
+/// "Split", and whatever else is one: "CharDelimiterSplit", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit",
+/// "BertPreTokenizer" by two of them.
 class SplitPreTokenizer final : public PreTokenizer {
  public:
   /// `invert`: what is between the matches counts as match, and the other way round.
@@ -71,11 +71,32 @@ class ByteLevelPreTokenizer final : public PreTokenizer {
   ByteLevelPreTokenizer(bool add_prefix_space, bool use_regex);
   void apply(Words& words, Regex::Scratch& scratch) const override;
   CutPlaces breaks() const override { return pattern_ ? kCutAnywhere : kCutNowhere; }
-  CutPlaces cuts() const override { return {true, !add_prefix_space_}; }
+  CutPlaces cuts() const override { return {true, !add_prefix_space_, !add_prefix_space_}; }
 
  private:
   bool add_prefix_space_;
   std::optional<WordPreTokenizer> pattern_;
+};
+
+/// "UnicodeScripts": a word ends where the script of its letters changes. Hiragana, Katakana and Han are one script; a
+/// blank has that of what is before it, and where nothing is it is left out.
+class ScriptsPreTokenizer final : public PreTokenizer {
+ public:
+  void apply(Words& words, Regex::Scratch& scratch) const override;
+  CutPlaces breaks() const override { return kCutNowhere; }
+  CutPlaces cuts() const override { return kCutNowhere; }
+};
+
+/// "FixedLength": words of so many characters, the last one of what is left.
+class FixedLengthPreTokenizer final : public PreTokenizer {
+ public:
+  explicit FixedLengthPreTokenizer(std::size_t length) : length_(length) {}
+  void apply(Words& words, Regex::Scratch& scratch) const override;
+  CutPlaces breaks() const override { return kCutNowhere; }
+  CutPlaces cuts() const override { return kCutNowhere; }
+
+ private:
+  std::size_t length_;
 };
 
 /// "Metaspace": blanks become a sign, of which one is put before the text, and a word begins with each.
@@ -85,8 +106,8 @@ class MetaspacePreTokenizer final : public PreTokenizer {
   MetaspacePreTokenizer(std::string sign, Prepend prepend, bool split)
       : sign_(std::move(sign)), prepend_(prepend), split_(split) {}
   void apply(Words& words, Regex::Scratch& scratch) const override;
-  CutPlaces breaks() const override { return {split_, false}; }
-  CutPlaces cuts() const override { return {true, false}; }
+  CutPlaces breaks() const override { return {split_, false, false}; }
+  CutPlaces cuts() const override { return {true, false, false}; }
 
  private:
   std::string sign_;

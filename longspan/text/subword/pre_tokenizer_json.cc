@@ -1,6 +1,7 @@
 #include "longspan/text/subword/json_object.h"
 #include "longspan/text/subword/split_patterns.h"
 #include "longspan/text/subword/tokenizer_json.h"
+#include "longspan/text/utf8.h"
 
 namespace longspan {
 
@@ -38,7 +39,7 @@ std::unique_ptr<PreTokenizer> read_split(JsonObject& object) {
   Regex regex(plain ? quoted_pattern(pattern) : pattern, RegexFlavour::oniguruma, object.owner());
   if (words || inverted) return std::make_unique<WordPreTokenizer>(std::move(regex));
   return std::make_unique<SplitPreTokenizer>(std::move(regex), behavior, invert, kCutNowhere,
-                                             no_blank ? kCutAnywhere : kCutNowhere);
+                                             no_blank ? kCutAtBlanks : kCutNowhere);
 }
 
 std::unique_ptr<PreTokenizer> read_metaspace(JsonObject& object) {
@@ -55,8 +56,14 @@ std::unique_ptr<PreTokenizer> read_metaspace(JsonObject& object) {
   return std::make_unique<MetaspacePreTokenizer>(sign, prepend, object.flag("split", true));
 }
 
-// A character that is punctuation to Unicode, or to ASCII.
-constexpr std::string_view kPunctuation = R"([\p{P}$+<=>^`|~])";
+std::unique_ptr<PreTokenizer> punctuation(SplitBehavior behavior) {
+  // A character that is punctuation to Unicode, or to ASCII.
+  constexpr std::string_view kPattern = R"([\p{P}$+<=>^`|~])";
+  const bool ends_words = behavior != SplitBehavior::merged_with_previous;
+  return std::make_unique<SplitPreTokenizer>(Regex(kPattern, RegexFlavour::rust, "pre_tokenizer"), behavior, false,
+                                             CutPlaces{false, false, ends_words},
+                                             ends_words ? kCutAnywhere : kCutAtBlanks);
+}
 
 }  // namespace
 
@@ -80,21 +87,32 @@ void read_pre_tokenizer(const Json& json, const std::string& owner, PreTokenizer
     out.push_back(fixed(R"(\p{N})", each ? SplitBehavior::isolated : SplitBehavior::contiguous, kCutNowhere));
   } else if (type == "Punctuation") {
     const auto behavior = read_behavior(object.optional_text("behavior").value_or("Isolated"), owner);
-    out.push_back(fixed(kPunctuation, behavior, kCutNowhere));
+    out.push_back(punctuation(behavior));
   } else if (type == "Whitespace") {
     out.push_back(std::make_unique<SplitPreTokenizer>(Regex(R"(\w+|[^\w\s]+)", RegexFlavour::rust, owner),
                                                       SplitBehavior::removed, true, kCutAnywhere, kCutAnywhere));
   } else if (type == "WhitespaceSplit") {
-    out.push_back(fixed(R"(\s)", SplitBehavior::removed, kCutAnywhere));
+    out.push_back(fixed(R"(\s)", SplitBehavior::removed, kCutAtBlanks));
+  } else if (type == "CharDelimiterSplit") {
+    const std::string delimiter = object.text("delimiter");
+    LONGSPAN_CHECK(count_characters(delimiter) == 1, owner, ": delimiter must be one character, got ",
+                   in_quotes(delimiter));
+    out.push_back(fixed(quoted_pattern(delimiter), SplitBehavior::removed, {delimiter == " ", false, false}));
+  } else if (type == "FixedLength") {
+    const uint32_t length = object.number("length", 5);
+    LONGSPAN_CHECK(length > 0, owner, ": length must be at least 1, got 0");
+    out.push_back(std::make_unique<FixedLengthPreTokenizer>(length));
+  } else if (type == "UnicodeScripts") {
+    out.push_back(std::make_unique<ScriptsPreTokenizer>());
   } else if (type == "BertPreTokenizer") {
-    out.push_back(fixed(R"(\s)", SplitBehavior::removed, kCutAnywhere));
-    out.push_back(fixed(kPunctuation, SplitBehavior::isolated, kCutNowhere));
+    out.push_back(fixed(R"(\s)", SplitBehavior::removed, kCutAtBlanks));
+    out.push_back(punctuation(SplitBehavior::isolated));
   } else if (type == "Metaspace") {
     out.push_back(read_metaspace(object));
   } else {
     object.refuse_type(type,
-                       "BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, "
-                       "WhitespaceSplit");
+                       "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, FixedLength, Metaspace, Punctuation, "
+                       "Sequence, Split, UnicodeScripts, Whitespace, WhitespaceSplit");
   }
   object.finish();
 }

@@ -58,15 +58,9 @@ void PrecompiledNormalizer::apply(AlignedText& aligned, Regex::Scratch&) const {
     if (found) change.put(*found, end);
     return found.has_value();
   };
+  unicode::Clusters clusters(text);
   for (std::size_t at = 0; at < text.size();) {
-    auto left = unicode::first(text.substr(at));
-    std::size_t end = at + left.size;
-    for (int32_t state = 0; end < text.size();) {
-      const auto right = unicode::first(text.substr(end));
-      if (!unicode::joins(left.code, right.code, state)) break;
-      left = right;
-      end += right.size;
-    }
+    const std::size_t end = clusters.end_of(at);
     if (end - at > kLongestCluster || !one(at, end))
       for (std::size_t i = at; i < end;) {
         const std::size_t next = i + unicode::first(text.substr(i)).size;

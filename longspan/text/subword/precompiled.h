@@ -19,6 +19,7 @@ class PrecompiledNormalizer final : public Normalizer {
   /// `charsmap`: base64. Throws InputError "<owner>: ..." for a damaged one.
   PrecompiledNormalizer(std::string_view charsmap, std::string_view owner);
   void apply(AlignedText& text, Regex::Scratch&) const override;
+  CutPlaces cuts() const override { return kCutAtBlanks; }
 
  private:
   /// What takes the place of `text`, if anything does.

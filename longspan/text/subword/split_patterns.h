@@ -19,7 +19,8 @@ inline constexpr std::string_view kO200kPattern =
     R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 /// True for a pattern of which it is known that
-/// - every match ends between a letter or number and the blank (White_Space) behind it, and
+/// - a match ends between a letter or number and the blank (White_Space) behind it,
+/// - one ends between a letter or number and punctuation other than ' and the low line, and
 /// - one ends behind a line feed between a character that is no blank and a letter,
 /// and that cutting the text there changes no match on either side.
 bool cuts_at_blanks(std::string_view pattern);

@@ -1,4 +1,4 @@
-// What cuts a word into tokens: the one interface of BPE, WordPiece and Unigram.
+// What cuts a word into tokens: the one interface of BPE, WordPiece, Unigram and WordLevel.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class SubwordModel {
  public:
   virtual ~SubwordModel() = default;
 
-  /// "bpe", "wordpiece", "unigram".
+  /// "bpe", "wordpiece", "unigram", "wordlevel".
   virtual std::string_view kind() const = 0;
   /// Tokens as the file names them.
   const Vocabulary& vocabulary() const { return vocabulary_; }

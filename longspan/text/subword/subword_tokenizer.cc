@@ -9,6 +9,7 @@
 #include "longspan/io/fingerprint.h"
 #include "longspan/text/decoder.h"
 #include "longspan/text/pieces.h"
+#include "longspan/text/subword/steps_cuts.h"
 #include "longspan/text/subword/text_cuts.h"
 #include "longspan/text/subword/word_cache.h"
 #include "longspan/text/utf8.h"
@@ -82,32 +83,6 @@ std::vector<std::string> contents(const std::vector<AddedToken>& tokens, const N
   return out;
 }
 
-/// The sign that the steps make of a blank within a text, where they leave it within a word.
-bool words_go_on_over_blanks(const SubwordParts& parts, std::string_view sign) {
-  Regex::Scratch scratch;
-  AlignedText text("a b", 0);
-  for (const auto& step : parts.normalizers) step->apply(text, scratch);
-  std::vector<TextSpan> spans = {{0, text.text().size()}};
-  Words words{text, spans};
-  for (const auto& step : parts.pre_tokenizers) step->apply(words, scratch);
-  const std::string inner = str_cat("a", sign, "b");
-  return spans.size() == 1 && text.text().substr(spans[0].begin).find(inner) != std::string_view::npos;
-}
-
-CutPlaces cuts_of(const SubwordParts& parts, const AddedTokenFinder& raw, const AddedTokenFinder& normalized) {
-  CutPlaces cuts = raw.cuts() & normalized.cuts();
-  CutPlaces breaks = kCutNowhere;
-  for (const auto& step : parts.normalizers) cuts = cuts & step->cuts();
-  for (const auto& step : parts.pre_tokenizers) {
-    cuts = cuts & step->cuts();
-    breaks = breaks | step->breaks();
-  }
-  constexpr std::string_view kSign = "\xE2\x96\x81";
-  if (cuts.at_blanks && !breaks.at_blanks && words_go_on_over_blanks(parts, kSign))
-    breaks.at_blanks = parts.model->never_joins(kSign);
-  return cuts & breaks;
-}
-
 std::string fingerprint_of(std::string_view text) {
   Fingerprint out;
   out.add(text);
@@ -131,6 +106,11 @@ SubwordTokenizer::SubwordTokenizer(SubwordParts parts, std::string_view origin)
     size = std::max(size, token.id + 1);
   }
   LONGSPAN_CHECK(size > 0, origin, ": the vocabulary is empty");
+  for (const auto* parts : {&parts_.special.single, &parts_.special.pair})
+    for (const TemplatePart& part : *parts)
+      for (const uint32_t id : part.ids)
+        LONGSPAN_CHECK(id < size, origin, ": post_processor: the number of a special token must be below ", size,
+                       ", got ", id);
   texts_.resize(size);
   added_.resize(size);
   for (uint32_t id = 0; id < parts_.model->vocabulary().size(); ++id)

@@ -1,4 +1,4 @@
-// Tokenizers of words and their parts: byte-level BPE, BPE over characters, WordPiece, Unigram.
+// Tokenizers of words and their parts: byte-level BPE, BPE over characters, WordPiece, Unigram, WordLevel.
 #pragma once
 
 #include <memory>
@@ -68,6 +68,8 @@ class SubwordTokenizer final : public Tokenizer {
 
   /// One text, or a pair, with the special tokens of the file around them.
   SpecialEncoding encode_special(std::string_view text, std::optional<std::string_view> second = {}) const;
+  /// Where the file puts them.
+  const SpecialTemplate& special_template() const { return parts_.special; }
   /// The number of a token by its name in the file, added or not.
   std::optional<uint32_t> find(std::string_view name) const;
   /// The name of a token in the file; "" for a number without one.

@@ -44,14 +44,26 @@ bool is_cut(std::string_view text, std::size_t at, CutPlaces places) {
 
 }  // namespace
 
+bool ends_word(std::string_view text, std::size_t at) {
+  if (text[at] == '\'') return false;
+  const std::size_t size = utf8_character(text.substr(at));
+  if (size == 0) return false;
+  const int32_t code = unicode::first(text.substr(at, size)).code;
+  return unicode::is_punctuation(code) && !unicode::is_word(code) && is_letter_or_number(character_before(text, at));
+}
+
 std::size_t cut_text(std::string_view text, bool last, CutPlaces places) {
   if (last && text.size() <= kUsualPiece) return text.size();
   const std::size_t longest = std::min(text.size(), kLongestPiece + 1);
-  if (places.at_blanks || places.at_lines) {
+  if (places.at_blanks || places.at_lines)
     for (std::size_t at = std::min(text.size(), kUsualPiece + 1); --at > 0;)
       if (is_cut(text, at, places)) return at;
+  if (text.size() > kUsualPiece) {
+    if (places.at_punctuation)
+      for (std::size_t at = kUsualPiece + 1; --at > 0;)
+        if (ends_word(text, at)) return at;
     for (std::size_t at = kUsualPiece + 1; at < longest; ++at)
-      if (is_cut(text, at, places)) return at;
+      if (is_cut(text, at, places) || (places.at_punctuation && ends_word(text, at))) return at;
   }
   if (text.size() <= kLongestPiece) return last ? text.size() : 0;
   const std::string_view start = text.substr(0, kLongestPiece);

@@ -15,11 +15,12 @@ namespace longspan {
 /// Reads one. What is in it is done, or refused by name: an unknown field or type, truncation, padding, dropout. Throws
 /// InputError "<origin>: ...".
 ///
-/// Models: BPE (over bytes where ByteLevel is the last pre-tokenizer), WordPiece, Unigram. Normalizers: NFC, NFD, NFKC,
-/// NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer, Precompiled, Sequence. Pre-tokenizers:
-/// ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer, Metaspace, Sequence. Post-
-/// processors: TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel, Sequence. Decoders: ByteLevel,
-/// WordPiece, Metaspace, ByteFallback, Fuse, Strip, Replace, Sequence.
+/// Models: BPE (over bytes where ByteLevel is the last pre-tokenizer), WordPiece, Unigram, WordLevel. Normalizers: NFC,
+/// NFD, NFKC, NFKD, Nmt, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer, Precompiled, Sequence.
+/// Pre-tokenizers: ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, FixedLength,
+/// UnicodeScripts, BertPreTokenizer, Metaspace, Sequence. Post-processors: TemplateProcessing, BertProcessing,
+/// RobertaProcessing, ByteLevel, Sequence. Decoders: ByteLevel, WordPiece, Metaspace, ByteFallback, Fuse, Strip,
+/// Replace, Sequence.
 std::unique_ptr<SubwordTokenizer> read_tokenizer_json(std::string content, std::string_view origin);
 
 // Its parts, one file each.

@@ -1,10 +1,13 @@
-// What tokenizers ask of Unicode, by utf8proc.
+// What tokenizers ask of Unicode, by ICU.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace longspan::unicode {
 
@@ -25,14 +28,38 @@ bool is_punctuation(int32_t code);  ///< P
 bool is_nonspacing(int32_t code);   ///< Mn
 bool is_mark(int32_t code);         ///< M
 bool is_other(int32_t code);        ///< Cc, Cf or Co
-bool is_word(int32_t code);         ///< \w of regular expressions: letters, marks, Nd, Pc, other alphabetics, joiners
+bool is_seen(int32_t code);         ///< neither White_Space nor Cc nor Cf
+bool is_word(int32_t code);         ///< \w of regular expressions: Alphabetic, M, Nd, Pc, Join_Control
+
+/// Of a character, as a number: Hiragana, Katakana and the mark for long vowels are Han. U+0020 and what is no
+/// character have none.
+std::optional<int32_t> script(int32_t code);
 
 enum class Form { nfc, nfd, nfkc, nfkd };
-/// `text` in a normal form.
-std::string normalized(std::string_view text, Form form);
+/// A character of a text in a normal form.
+struct FormCharacter {
+  int32_t code;
+  uint8_t combining_class;
+  std::size_t end;  ///< where in the text ends what it came from
+};
+/// `text`, which must be valid UTF-8, in a normal form. O(n log n), also for a text of marks alone.
+std::vector<FormCharacter> normalized(std::string_view text, Form form);
 /// Appends the lower case of a character, by itself (no rule for the end of a word).
 void append_lower(std::string& out, int32_t code);
-/// Whether a cluster of characters that a reader takes for one goes on between two; `state` is 0 at the start.
-bool joins(int32_t left, int32_t right, int32_t& state);
+
+/// Clusters of characters that a reader takes for one (extended grapheme clusters).
+class Clusters {
+ public:
+  /// `text` must be valid UTF-8 of less than 2^31 bytes, and outlive this.
+  explicit Clusters(std::string_view text);
+  ~Clusters();
+  /// Where the cluster ends that begins at `begin`.
+  std::size_t end_of(std::size_t begin);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+  std::string_view text_;
+};
 
 }  // namespace longspan::unicode

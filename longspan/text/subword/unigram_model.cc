@@ -6,6 +6,7 @@
 #include "longspan/base/check.h"
 #include "longspan/base/in_quotes.h"
 #include "longspan/base/utf8_character.h"
+#include "longspan/text/subword/byte_alphabet.h"
 
 namespace longspan {
 
@@ -13,12 +14,6 @@ namespace {
 
 /// Below the least probable token, as SentencePiece has it.
 constexpr double kUnknownPenalty = 10.0;
-
-std::string byte_name(char byte) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  const auto value = static_cast<unsigned char>(byte);
-  return {'<', '0', 'x', kDigits[value >> 4], kDigits[value & 15], '>'};
-}
 
 /// The best way to the end of a character.
 struct Step {
@@ -60,7 +55,7 @@ void UnigramModel::add(std::string_view part, uint32_t end, bool unknown, std::v
   if (options_.byte_fallback) {
     std::vector<uint32_t> bytes;
     for (const char byte : part)
-      if (const auto id = vocabulary_.find(byte_name(byte))) bytes.push_back(*id);
+      if (const auto id = vocabulary_.find(byte_token_name(static_cast<unsigned char>(byte)))) bytes.push_back(*id);
     if (bytes.size() == part.size()) {
       for (std::size_t i = 0; i < bytes.size(); ++i)
         out.push_back({bytes[i], end - static_cast<uint32_t>(part.size() - 1 - i)});

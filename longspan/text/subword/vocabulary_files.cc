@@ -14,9 +14,14 @@ namespace longspan {
 
 namespace {
 
+/// Every place within a token is looked at for two that make it: published files have up to 128 bytes.
+constexpr std::size_t kLongestRankedToken = 1024;
+
 /// Calls use(line, number) for each line of `text` that is not empty.
 template <class Use>
 void for_each_line(std::string_view text, Use&& use) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of the order of bytes, as some editors write it
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   for (int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -98,6 +103,8 @@ std::unique_ptr<SubwordTokenizer> read_ranks(std::string_view content, const Kno
     const auto parsed = good ? std::from_chars(line.data() + blank + 1, end, rank) : std::from_chars_result{};
     LONGSPAN_CHECK(good && parsed.ec == std::errc() && parsed.ptr == end, origin, ":", number,
                    ": expected a token in base64, a blank and its rank, got ", in_quotes(line));
+    LONGSPAN_CHECK(bytes->size() <= kLongestRankedToken, origin, ":", number, ": a token may have at most ",
+                   kLongestRankedToken, " bytes, got ", bytes->size());
     std::string name = to_byte_alphabet(*bytes);
     LONGSPAN_CHECK(!vocabulary.find(name) && !vocabulary.name(rank), origin, ":", number, ": ",
                    vocabulary.name(rank) ? "this rank stands twice" : "this token stands twice");

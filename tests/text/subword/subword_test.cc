@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <random>
 
@@ -109,6 +110,28 @@ TEST(Subword, StreamsGiveWordsAsTheyCome) {
   EXPECT_EQ(tokenizer->piece_end(std::string(kLongestPiece + 1, '!'), false), kLongestPiece);
 }
 
+TEST(Subword, TextWithoutBlanksIsCutBesidePunctuation) {
+  const std::string word = "中文字";
+  std::vector<std::pair<std::string, std::string>> merges;
+  for (std::size_t i = 1; i < word.size(); ++i) merges.emplace_back(word.substr(0, i), word.substr(i, 1));
+  const auto tokenizer = read_tokenizer_json(byte_level_json(merges).dump(), "words");
+  const Tokens sentence = tokenizer->encode(word + "。");
+  ASSERT_EQ(sentence.size(), 4u);
+  std::string text;
+  Tokens expected;
+  while (text.size() < 2 * kLongestPiece) {
+    text += word + "。";
+    expected.insert(expected.end(), sentence.begin(), sentence.end());
+  }
+  EXPECT_EQ(tokenizer->encode(text), expected);
+  EXPECT_LE(tokenizer->piece_end(text, false), std::size_t{1} << 16);
+  // Not between a word and its contraction, nor into an added token.
+  EXPECT_EQ(tokenizer->piece_end(std::string(100'000, 'a') + "'s.b", false), 100'002u);
+  Json json = byte_level_json({});
+  json["added_tokens"][0]["content"] = "[x]";
+  EXPECT_GT(read_tokenizer_json(json.dump(), "added")->piece_end(text, false), std::size_t{1} << 16);
+}
+
 TEST(Subword, LongWords) {
   const auto tokenizer = byte_level_tokenizer();
   const std::string text(1'000'000, 'a');
@@ -116,6 +139,36 @@ TEST(Subword, LongWords) {
   Json json = byte_level_json({{"a", "a"}, {"aa", "aa"}, {"aaaa", "aaaa"}});
   const auto tokens = read_tokenizer_json(json.dump(), "a")->encode(text);
   EXPECT_EQ(tokens.size(), text.size() / 8);
+}
+
+std::unique_ptr<SubwordTokenizer> with_normalizer(const char* type) {
+  Json json = byte_level_json({});
+  json["normalizer"] = {{"type", type}};
+  return read_tokenizer_json(json.dump(), type);
+}
+
+TEST(Subword, NormalFormsKeepThePlacesOfCharacters) {
+  const auto bytes = [](const char* form, std::string_view text) {
+    return with_normalizer(form)->encode_aligned(text).source_bytes;
+  };
+  EXPECT_EQ(bytes("NFD", "éàx"), (Tokens{2, 0, 0, 2, 0, 0, 1})) << "two characters, each of a letter and a mark";
+  EXPECT_EQ(bytes("NFC", "e\xCC\x81xy"), (Tokens{3, 0, 1, 1})) << "one character of two";
+  EXPECT_EQ(bytes("NFKC", "ﬁé"), (Tokens{3, 0, 2, 0})) << "two of one, before another";
+  EXPECT_EQ(bytes("NFD", "각x"), (Tokens{3, 0, 0, 0, 0, 0, 0, 0, 0, 1})) << "three letters of one syllable";
+  EXPECT_EQ(with_normalizer("NFC")->decode(with_normalizer("NFC")->encode("각")), "각");
+}
+
+TEST(Subword, MarksWithoutEndAreOrderedInTime) {
+  const std::string above = "\xCC\x81", below = "\xCC\xA3";  // classes 230 and 220
+  std::string text = "x", expected = "x";
+  constexpr int kPairs = 250'000;
+  for (int i = 0; i < kPairs; ++i) text += above + below;
+  for (int i = 0; i < kPairs; ++i) expected += below;
+  for (int i = 0; i < kPairs; ++i) expected += above;
+  const auto tokenizer = with_normalizer("NFD");
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode(text)), expected);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << "one by one it would be minutes";
 }
 
 TEST(Subword, SpecialTokens) {

@@ -1,9 +1,11 @@
-// Encodes texts for a test in another language: `tokenizer_ids TOKENIZER [special|text]`. stdin: per text its size as a
-// uint32 and its bytes. stdout: per text the count of its tokens and the tokens, all uint32; with `text` instead what
-// the tokens decode to, as size and bytes. A refused text is the count 2^32 - 1.
+// Encodes texts for a test in another language: `tokenizer_ids TOKENIZER [special|ends|text]`. stdin: per text its size
+// as a uint32 and its bytes. stdout: per text the count of its tokens and the tokens, all uint32; with `text` instead
+// what the tokens decode to, as size and bytes; with `ends` where each ends in the text, in bytes. A refused text is
+// the count 2^32 - 1.
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -29,8 +31,11 @@ int main(int argc, char** argv) {
       if (std::fread(text.data(), 1, size, stdin) != size) return 1;
       try {
         const auto* subword = dynamic_cast<const longspan::SubwordTokenizer*>(tokenizer.get());
-        const auto tokens =
-            mode == "special" && subword ? subword->encode_special(text).tokens : tokenizer->encode(text);
+        auto tokens = mode == "special" && subword ? subword->encode_special(text).tokens : tokenizer->encode(text);
+        if (mode == "ends") {
+          tokens = tokenizer->encode_aligned(text).source_bytes;
+          std::partial_sum(tokens.begin(), tokens.end(), tokens.begin());
+        }
         const std::string back = mode == "text" ? tokenizer->decode(tokens) : "";
         put(static_cast<uint32_t>(mode == "text" ? back.size() : tokens.size()));
         if (mode == "text")

@@ -36,25 +36,31 @@ TEST(TokenizerJson, UnsupportedFieldsAreRefusedByName) {
   EXPECT_EQ(error_with("/model/dropout", 0.1), "f.json: model: dropout is not supported, set it to null");
   EXPECT_EQ(error_with("/model/dropout", nullptr), "");
   EXPECT_EQ(error_with("/model/new_field", true), "f.json: model: the field 'new_field' is not supported");
-  EXPECT_EQ(error_with("/model/type", "WordLevel"),
-            "f.json: model: the type 'WordLevel' is not supported, expected one of BPE, Unigram, WordPiece");
+  EXPECT_EQ(error_with("/model/type", "Words"),
+            "f.json: model: the type 'Words' is not supported, expected one of BPE, Unigram, WordLevel, WordPiece");
   EXPECT_EQ(error_with("/model/merges", {"a"}),
             "f.json: model: merges[0]: expected two tokens with a blank between, got 'a'");
   EXPECT_EQ(error_with("/model/vocab/a", -1),
             "f.json: model: vocab: 'a' must be a whole number from 0 to 4294967295, got -1");
   EXPECT_EQ(error_with("/model/vocab/a", 4000000000u),
             "f.json: model: vocab: the number of the token 'a' must be below 4194304, got 4000000000");
-  EXPECT_EQ(error_with("/pre_tokenizer/type", "UnicodeScripts").substr(0, 77),
-            "f.json: pre_tokenizer: the type 'UnicodeScripts' is not supported, expected o");
+  EXPECT_EQ(error_with("/pre_tokenizer/type", "Sentences").substr(0, 72),
+            "f.json: pre_tokenizer: the type 'Sentences' is not supported, expected o");
+  EXPECT_EQ(error_with("/pre_tokenizer", {{"type", "CharDelimiterSplit"}, {"delimiter", "ab"}}),
+            "f.json: pre_tokenizer: delimiter must be one character, got 'ab'");
+  EXPECT_EQ(error_with("/pre_tokenizer", {{"type", "FixedLength"}, {"length", 0}}),
+            "f.json: pre_tokenizer: length must be at least 1, got 0");
   EXPECT_EQ(error_with("/pre_tokenizer",
                        {{"type", "Sequence"}, {"pretokenizers", {{{"type", "ByteLevel"}}, {{"type", "Whitespace"}}}}}),
             "f.json: pre_tokenizer[1]: ByteLevel must be the last pre-tokenizer");
-  EXPECT_EQ(error_with("/normalizer", {{"type", "Nmt"}}).substr(0, 56),
-            "f.json: normalizer: the type 'Nmt' is not supported, exp");
+  EXPECT_EQ(error_with("/normalizer", {{"type", "ByteLevel"}}).substr(0, 62),
+            "f.json: normalizer: the type 'ByteLevel' is not supported, exp");
   EXPECT_EQ(error_with("/decoder", {{"type", "WordPiece"}, {"prefix", "##"}}),
             "f.json: decoder: ByteLevel is expected where it is the pre-tokenizer, and there alone");
   EXPECT_EQ(error_with("/post_processor", {{"type", "BertProcessing"}, {"sep", {"[SEP]", 1}}}),
             "f.json: post_processor: cls is missing");
+  EXPECT_EQ(error_with("/post_processor", {{"type", "BertProcessing"}, {"sep", {"[SEP]", 1}}, {"cls", {"[CLS]", 999}}}),
+            "f.json: post_processor: the number of a special token must be below 258, got 999");
   EXPECT_EQ(error_with("/added_tokens/0/content", "a"),
             "f.json: added_tokens[0]: 'a' has the number 257, but 97 in the model's vocabulary");
   EXPECT_EQ(error_with("/added_tokens/0/extra", 0), "f.json: added_tokens[0]: the field 'extra' is not supported");
@@ -126,6 +132,28 @@ TEST(TokenizerJson, WordPiece) {
   EXPECT_EQ(tokenizer->decode(encoding.tokens), "ab, 中");
 }
 
+TEST(TokenizerJson, WordLevel) {
+  Json json = {{"version", "1.0"},
+               {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+               {"model", {{"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"?", 2}}}, {"unk_token", "?"}}}};
+  const auto tokenizer = read_tokenizer_json(json.dump(), "words");
+  EXPECT_EQ(tokenizer->name(), "wordlevel");
+  EXPECT_EQ(tokenizer->encode(" b\ta c"), (Tokens{1, 0, 2}));
+  EXPECT_EQ(tokenizer->encode_aligned(" b\ta c").source_bytes, (Tokens{2, 2, 2}));
+  EXPECT_EQ(tokenizer->decode(Tokens{1, 0}), "b a");
+  json["model"]["unk_token"] = "[UNK]";
+  const auto strict = read_tokenizer_json(json.dump(), "words");
+  EXPECT_EQ(strict->encode("b a"), (Tokens{1, 0}));
+  try {
+    strict->encode("c");
+    FAIL() << "a word that is no token";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "tokenizer wordlevel: 'c' is not in the vocabulary, and neither is unk_token '[UNK]'");
+  }
+  json["model"].erase("type");  // as in old files
+  EXPECT_EQ(read_tokenizer_json(json.dump(), "words")->name(), "wordlevel");
+}
+
 TEST(TokenizerJson, RanksAndMerges) {
   std::string ranks;
   for (int byte = 0; byte < 256; ++byte) {
@@ -153,10 +181,14 @@ TEST(TokenizerJson, RanksAndMerges) {
   EXPECT_EQ(error("IQ== 0\n*** 1\n"), "r:2: expected a token in base64, a blank and its rank, got '*** 1'");
   EXPECT_EQ(error("IQ== 0\nIQ== 1\n"), "r:2: this token stands twice");
   EXPECT_EQ(error("IQ== 0\n"), "r: the byte 0 has no rank");
+  EXPECT_EQ(error("\x1b[2J\xff 0\n"), "r:1: expected a token in base64, a blank and its rank, got '\\x1b[2J\\xff 0'");
+  EXPECT_EQ(error(std::string(4 * 2000, 'A') + " 0\n"), "r:1: a token may have at most 1024 bytes, got 6000");
+  EXPECT_EQ(read_ranks("\xEF\xBB\xBF" + ranks, known_ranks()[0], "mark")->encode("th"), (Tokens{256}));
 
   Json vocabulary = byte_level_json({{"t", "h"}})["model"]["vocab"];
   vocabulary["<s>"] = 300;
   vocabulary["</s>"] = 301;
+  EXPECT_EQ(read_merges(vocabulary.dump(), "\xEF\xBB\xBF#version: 0.2\nt h\n", "mark")->encode("th"), (Tokens{256}));
   const auto merged = read_merges(vocabulary.dump(), "#version: 0.2\nt h\n", "folder");
   EXPECT_EQ(merged->encode("th</s>"), (Tokens{256, 301}));
   EXPECT_EQ(merged->encode_special("t").tokens, (Tokens{300, 't', 301}));

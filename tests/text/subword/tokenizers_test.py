@@ -12,11 +12,12 @@ import json
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
-import tarfile
+import unicodedata
 import unittest
+
+import tokenizers_help
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -38,49 +39,6 @@ def enter_environment(work):
             sys.exit(SKIPPED)
         ready.write_text("\n".join(PACKAGES))
     os.execv(python, [str(python), "-B", __file__, *sys.argv[1:], "--inside"])
-
-
-class Program:
-    """longspan's tokens of texts."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def run(self, tokenizer, texts, *mode):
-        texts = [text if isinstance(text, bytes) else text.encode() for text in texts]
-        data = b"".join(struct.pack("<I", len(text)) + text for text in texts)
-        done = subprocess.run([self.path, str(tokenizer), *mode], input=data, capture_output=True)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr.decode())
-        return done.stdout
-
-    def ids(self, tokenizer, texts, *mode):
-        out, at, all_ids = self.run(tokenizer, texts, *mode), 0, []
-        while at < len(out):
-            (count,) = struct.unpack_from("<I", out, at)
-            if count == 0xFFFFFFFF:
-                all_ids.append(None)
-                count = 0
-            else:
-                all_ids.append(list(struct.unpack_from("<%dI" % count, out, at + 4)))
-            at += 4 + 4 * count
-        return all_ids
-
-    def texts(self, tokenizer, texts):
-        out, at, all_texts = self.run(tokenizer, texts, "text"), 0, []
-        while at < len(out):
-            (size,) = struct.unpack_from("<I", out, at)
-            all_texts.append(out[at + 4:at + 4 + size])
-            at += 4 + size
-        return all_texts
-
-
-def first_difference(text, own, other, name_of):
-    """Where two lists of tokens part, for a message."""
-    at = next((i for i, (a, b) in enumerate(zip(own, other)) if a != b), min(len(own), len(other)))
-    return "token %d of %d (%d expected): got %s, expected %s, in %r" % (
-        at, len(own), len(other), [name_of(i) for i in own[max(0, at - 2):at + 4]],
-        [name_of(i) for i in other[max(0, at - 2):at + 4]], text[:60])
 
 
 class Comparison(unittest.TestCase):
@@ -105,7 +63,7 @@ class Comparison(unittest.TestCase):
         cls.mixed = mixed
         # Texts of 1 MB, longer than any piece.
         cls.texts = [mixed.text(min(cls.size, 1_000_000)) for _ in range(max(1, cls.size // 1_000_000))]
-        cls.lines = edge_cases() + [mixed.text(mixed.draw.randint(1, 200)) for _ in range(1500)]
+        cls.lines = tokenizers_help.edge_cases() + [mixed.text(mixed.draw.randint(1, 200)) for _ in range(1500)]
         training = cls.work / "training.txt"
         # Of few scripts, so that there is something that no vocabulary has.
         training.write_text(mixed_text.Mixed(2, words, ("latin", "accents", "greek", "cyrillic", "arabic")).text(700_000))
@@ -121,7 +79,7 @@ class Comparison(unittest.TestCase):
         for text, ids in zip(texts, own):
             expected = tokenizer.encode(text, add_special_tokens=special).ids
             if ids != expected:
-                self.fail(first_difference(text, ids or [], expected, tokenizer.id_to_token))
+                self.fail(tokenizers_help.first_difference(text, ids or [], expected, tokenizer.id_to_token))
 
     def variant(self, name, base, **changes):
         """A tokenizer.json with other fields, and what the package makes of it."""
@@ -170,7 +128,7 @@ class Comparison(unittest.TestCase):
         prefix = self.work / "precompiled"
         subprocess.run(["spm_train", "--input=%s" % (self.work / "training.txt"), "--model_prefix=%s" % prefix,
                         "--vocab_size=600", "--hard_vocab_limit=false", "--minloglevel=2"], check=True, capture_output=True)
-        charsmap = field_of(field_of(prefix.with_suffix(".model").read_bytes(), 3), 2)
+        charsmap = tokenizers_help.field_of(tokenizers_help.field_of(prefix.with_suffix(".model").read_bytes(), 3), 2)
         steps = [{"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()},
                  {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]
         self.compare_variant("precompiled", "unigram", normalizer={"type": "Sequence", "normalizers": steps})
@@ -179,11 +137,11 @@ class Comparison(unittest.TestCase):
         import tiktoken
         import tiktoken_ext.openai_public as public
         names = self.models["bpe"].get_vocab()
-        alphabet = {name: byte for byte, name in enumerate(byte_alphabet())}
+        alphabet = {name: byte for byte, name in enumerate(tokenizers_help.byte_alphabet())}
         tokens = sorted((i, name) for name, i in names.items() if name != "<|endoftext|>")
         ranks = {bytes(alphabet[c] for c in name): rank for rank, (_, name) in enumerate(tokens)}
-        patterns = {"gpt2": public.r50k_pat_str, "cl100k": pattern_of(public.cl100k_base),
-                    "o200k": pattern_of(public.o200k_base)}
+        patterns = {"gpt2": public.r50k_pat_str, "cl100k": tokenizers_help.pattern_of(public.cl100k_base),
+                    "o200k": tokenizers_help.pattern_of(public.o200k_base)}
         for name, pattern in patterns.items():
             with self.subTest(name):
                 path = self.work / (name + ".tiktoken")
@@ -196,13 +154,13 @@ class Comparison(unittest.TestCase):
                 for text, ids in zip(texts, self.program.ids(path, texts)):
                     expected = other.encode(text, allowed_special={"<|endoftext|>"}, disallowed_special=())
                     if ids != expected:
-                        self.fail(first_difference(text, ids, expected, lambda i: other.decode_bytes([i])))
+                        self.fail(tokenizers_help.first_difference(text, ids, expected, lambda i: other.decode_bytes([i])))
 
     def test_gpt2(self):
         """The published ranks of GPT-2, which the source package of Whisper holds."""
         import tiktoken
         import tiktoken_ext.openai_public as public
-        path = gpt2_ranks(self.work)
+        path = tokenizers_help.gpt2_ranks(self.work)
         if path is None:
             self.skipTest("pip cannot fetch openai-whisper")
         golden = {"Hello world": [15496, 995], "Hello, my dog is cute": [15496, 11, 616, 3290, 318, 13779],
@@ -215,7 +173,7 @@ class Comparison(unittest.TestCase):
         for text, ids in zip(texts, self.program.ids(path, texts)):
             expected = other.encode(text, allowed_special="all")
             if ids != expected:
-                self.fail(first_difference(text, ids, expected, lambda i: other.decode_bytes([i])))
+                self.fail(tokenizers_help.first_difference(text, ids, expected, lambda i: other.decode_bytes([i])))
 
     def test_byte_level_variants(self):
         level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
@@ -298,6 +256,86 @@ class Comparison(unittest.TestCase):
                 {"type": form}, {"type": "StripAccents"}, {"type": "Lowercase"},
                 {"type": "Strip", "strip_left": True, "strip_right": True}]})
 
+    def test_word_level(self):
+        """Words that are tokens or nothing, cut in every way that has no test above."""
+        words = sorted({word for text in self.texts[:1] for word in text.split()})[:4000]
+        vocabulary = {word: i for i, word in enumerate(["[UNK]", *words])}
+        model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
+        content = json.loads((self.work / "wordpiece.json").read_text())
+        content.update(model=model, added_tokens=[], post_processor=None)
+        (self.work / "words.json").write_text(json.dumps(content))
+        steps = {"delimiter": {"type": "CharDelimiterSplit", "delimiter": "a"},
+                 "delimiter-blank": {"type": "CharDelimiterSplit", "delimiter": " "},
+                 "delimiter-wide": {"type": "CharDelimiterSplit", "delimiter": "\u3000"},
+                 "fixed": {"type": "FixedLength", "length": 3},
+                 "scripts": {"type": "UnicodeScripts"},
+                 "digits": {"type": "Digits", "individual_digits": False},
+                 **{"punctuation-" + behavior: {"type": "Punctuation", "behavior": behavior}
+                    for behavior in ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")},
+                 "both": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, {"type": "UnicodeScripts"},
+                                                                 {"type": "FixedLength", "length": 2}]}}
+        for name, step in steps.items():
+            self.compare_variant("words-" + name, "words", pre_tokenizer=step)
+            self.compare_variant("pieces-" + name, "wordpiece", pre_tokenizer=step)
+        self.compare_variant("nmt", "words", normalizer={"type": "Nmt"})
+        self.compare_variant("nmt-pieces", "unigram", normalizer={"type": "Nmt"})
+
+    def test_ends(self):
+        """Where tokens end in the text that was given, whatever became of it."""
+        # Marks that change places are where the library counts on as if they had not.
+        lines = [text for text in self.lines if text and unicodedata.normalize("NFKD", text) == "".join(
+            unicodedata.normalize("NFKD", character) for character in text)] + ["\uc548\ub155 \uc138\uacc4", "Ti\u1ebfng Vi\u1ec7t \u0111\u1eb9p", "\u00eb\u00e0", "\u0130stanbul"]
+        steps = [("wordpiece", None)] + [("wordpiece", form) for form in ("NFD", "NFKD")] + [("bpe", "Lowercase"), ("bpe", "NFD")]
+        for base, form in steps:
+            with self.subTest("%s %s" % (base, form)):
+                changes = {"normalizer": {"type": form}} if form else {}
+                path, tokenizer = self.variant("ends", base, **changes)
+                for text, own in zip(lines, self.program.ids(path, lines, "ends")):
+                    bytes_before = [0]
+                    for character in text:
+                        bytes_before.append(bytes_before[-1] + len(character.encode()))
+                    expected, end = [], 0
+                    for _, place in tokenizer.encode(text, add_special_tokens=False).offsets:
+                        # A mark that goes belongs to its letter here.
+                        end = max(end, bytes_before[behind_marks(text, place) if not form else place])
+                        expected.append(end)
+                    # The last token stands for all that is left, too.
+                    self.assertEqual(own[:-1], expected[:-1], repr(text[:80]))
+
+    def test_texts_without_blanks(self):
+        """Longer than a piece, so that they are cut beside punctuation."""
+        blanks = {code: None for code in range(0x3001) if chr(code).isspace()}
+        marks = list(".,;:!?()[]{}\"'-_/\u2019\u3002\uff0c\u3001\u00b7\u2014") + ["'s", "'S,", "a'b.", "_."]
+        draw, parts = self.mixed.draw, []
+        for _ in range(40_000):
+            parts += [self.mixed.part().translate(blanks), draw.choice(marks) if draw.random() < 0.3 else ""]
+        texts = ["".join(parts), "\u4e2d\u6587\u5b57\uff0c\u6ca1\u6709\u7a7a\u683c\u3002" * 10_000,
+                 json.dumps({"k%d" % i: ["v", i, {"a": "b'c"}] for i in range(9000)}, separators=(",", ":"))]
+        level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+        variants = [("bpe", {}), ("bpe", {"normalizer": {"type": "NFKC"}}), ("bpe", {"pre_tokenizer": level}),
+                    ("wordpiece", {"added_tokens": []}),
+                    ("wordpiece", {"added_tokens": [], "pre_tokenizer": {"type": "Whitespace"}})]
+        for behavior in ("Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"):
+            variants.append(("wordpiece", {"added_tokens": [], "pre_tokenizer": {"type": "Punctuation", "behavior": behavior}}))
+        for base, changes in variants:
+            with self.subTest("%s %s" % (base, changes)):
+                path, tokenizer = self.variant("no-blanks", base, **changes)
+                self.compare(path, tokenizer, texts)
+
+    def test_trained_with_other_special_tokens(self):
+        """The script's file is one that can be used, and no larger than asked for."""
+        import train_tokenizer
+        training = self.work / "many-letters.txt"
+        training.write_text(self.texts[0])  # of thousands of letters
+        for model, unknown in (("bpe", None), ("wordpiece", "[UNK]")):
+            path = self.work / "special.json"
+            tokenizer = train_tokenizer.train(self.tokenizers, [str(training)], model, 2000, ["<x>"])
+            tokenizer.save(str(path))
+            self.assertLessEqual(tokenizer.get_vocab_size(), 2000)
+            self.assertEqual(unknown is None or unknown in tokenizer.get_vocab(), True)
+            self.compare(path, tokenizer, self.lines[:300])
+            self.assertEqual(self.program.ids(path, ["<x>"]), [[tokenizer.token_to_id("<x>")]])
+
     def test_templates(self):
         template = {"type": "TemplateProcessing",
                     "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
@@ -327,75 +365,18 @@ class Comparison(unittest.TestCase):
         self.compare(folder, tokenizer, [text.replace("<|endoftext|>", "") for text in self.texts[:3] + self.lines])
 
 
-def edge_cases():
-    return ["", " ", "  ", "\n", "a", " a", "  a", "a ", "a  ", "a\n", "\n\na", "'", "'s", "it's", "I'LL", "\u0301", " \u0301", "a\u0301",
-            "\u1e9b\u0323", "\u0130I", "\u4e2d\u6587", "a\u4e2d", "\U0001F468\u200D\U0001F469", "0" * 1000, " " * 3000, "a" * 20000, "\u00e9" * 5000,
-            "<0x41>", "<unk>", "\u2581", "\u2581a", "a\u2581 b", "\x00", "a\x00b", "\ufeffa", "\u200b", "x" * 101, "x" * 100, "\uac00\u1100\u1161",
-            "a . b ? do not he 's", "[CLS] x [SEP]", "a[MASK]b", "<|endoftext|>", "<|endoftext|>a <|endoftext|> b", "\x85a", "\u180ea"]
-
-
-def field_of(message, wanted):
-    """The last bytes of a field of a protocol buffer."""
-    at, found = 0, b""
-
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(message):
-        key = number()
-        if key & 7 == 2:
-            size = number()
-            if key >> 3 == wanted:
-                found = message[at:at + size]
-            at += size
-        elif key & 7 == 0:
-            number()
-        else:
-            at += {1: 8, 5: 4}[key & 7]
-    return found
-
-
-def gpt2_ranks(work):
-    """Fetched once; None where PyPI cannot be reached."""
-    target = work / "published/gpt2.tiktoken"
-    if not target.is_file():
-        folder = work / "download"
-        done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-                               "--no-binary", "openai-whisper", "--dest", folder, "openai-whisper==20250625"],
-                              capture_output=True)
-        if done.returncode != 0:
-            return None
-        (archive,) = folder.glob("*.tar.gz")
-        with tarfile.open(archive) as tar:
-            (member,) = [name for name in tar.getnames() if name.endswith("/gpt2.tiktoken")]
-            target.parent.mkdir(exist_ok=True)
-            target.write_bytes(tar.extractfile(member).read())
-    return target
-
-
-def byte_alphabet():
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = iter(range(0x100, 0x200))
-    return [chr(byte) if byte in printable else chr(next(others)) for byte in range(256)]
-
-
-def pattern_of(make):
-    """The pattern in a definition of tiktoken's, without the file of ranks that it would fetch."""
-    import tiktoken_ext.openai_public as public
-    original = public.load_tiktoken_bpe
-    public.load_tiktoken_bpe = lambda *unused, **also: {}
-    try:
-        return make()["pat_str"]
-    finally:
-        public.load_tiktoken_bpe = original
+def behind_marks(text, place):
+    """Where the accents end that BERT takes away behind a letter, with controls between that it takes away, too."""
+    end = place
+    if place == 0 or "\u4e00" <= text[place - 1] <= "\u9fff":  # behind which it puts a blank
+        return place
+    for i in range(place, len(text)):
+        category = unicodedata.category(text[i])
+        if category == "Mn":
+            end = i + 1
+        elif category not in ("Cc", "Cf") or text[i] in "\t\n\r":
+            break
+    return end
 
 
 def main():
@@ -410,7 +391,7 @@ def main():
     if not options.inside:
         enter_environment(options.work)
     sys.path.insert(0, str(HERE))
-    Comparison.program, Comparison.work, Comparison.size = Program(options.ids), options.work, options.size
+    Comparison.program, Comparison.work, Comparison.size = tokenizers_help.Program(options.ids), options.work, options.size
     unittest.main(argv=[sys.argv[0], *options.tests], verbosity=2)
 
 
