@@ -101,6 +101,7 @@ std::string nearest_name(std::string_view wrong, const std::vector<std::string>&
   int64_t best_distance = 1 + static_cast<int64_t>(wrong.size()) / 3;  // farther than this helps nobody
   for (const auto& name : names) {
     const int64_t distance = edit_distance(wrong, name);
+    if (distance >= static_cast<int64_t>(std::max(wrong.size(), name.size()))) continue;  // no letter in common
     if (distance <= best_distance && (best.empty() || distance < best_distance)) {
       best = name;
       best_distance = distance;

@@ -50,7 +50,17 @@ struct PatternView {
   int64_t block = 0;  ///< 0 where there are no blocks
   CsrView blocks;     ///< block row -> block columns
   CsrView rest;       ///< query -> keys
+  /// [N]: the tokens in an order in which those that share pairs lie close, for a kernel to lay their rows in; nullptr:
+  /// as they are numbered. Only where there are no strips and blocks, and in the band no more than each token itself.
+  const int32_t* order = nullptr;
 
+  /// Whether the pieces allow an order: single pairs, and tokens that see themselves.
+  bool may_have_order() const {
+    if (dense_row_count > 0 || dense_column_count > 0 || block > 0) return false;
+    for (int64_t i = 0; i < n; ++i)
+      if (band_begin[i] != band_end[i] && (band_begin[i] != i || band_end[i] != i + 1)) return false;
+    return true;
+  }
   bool is_dense_row(int64_t i) const {
     return std::binary_search(dense_rows, dense_rows + dense_row_count, static_cast<int32_t>(i));
   }

@@ -107,9 +107,10 @@ QuestionRecord question_record(const Json& object, const RecordOptions& options,
 ChoiceRecord choice_record(const Json& object, const RecordOptions& options, RecordPlace place) {
   ChoiceRecord record;
   record.question = text_of(object, options.question_field, place);
-  const std::string& field = object.contains(options.context_field) || !object.contains(options.supports_field)
-                                 ? options.context_field
-                                 : options.supports_field;
+  const auto context = object.find(options.context_field);
+  const bool has_context = context != object.end() && !context->is_null();
+  const std::string& field =
+      has_context || !object.contains(options.supports_field) ? options.context_field : options.supports_field;
   for (const std::string& text : texts_of(field_of(object, field, place), field, place))
     record.context += (record.context.empty() ? "" : "\n") + text;
   LONGSPAN_CHECK(!record.context.empty(), place.text(), ": '", field, "' is empty");

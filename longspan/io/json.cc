@@ -92,8 +92,9 @@ class StrictBuilder {
 std::string plain(const std::string& message) {
   constexpr std::string_view kQuote = "last read: '";
   constexpr std::size_t kMost = 40;
-  const auto colon = message.find(": ");
-  std::string text = colon == std::string::npos ? message : message.substr(colon + 2);
+  auto begin_of_text = message.starts_with('[') ? message.find("] ") : std::string::npos;
+  if (message.starts_with("[json.exception.parse_error")) begin_of_text = message.find(": ");  // its position, too
+  std::string text = begin_of_text == std::string::npos ? message : message.substr(begin_of_text + 2);
   const auto quote = text.find(kQuote);
   const auto close = text.rfind('\'');
   if (quote == std::string::npos || close - quote - kQuote.size() <= kMost) return text;

@@ -153,6 +153,8 @@ TEST(Fields, NearestName) {
   EXPECT_EQ(nearest_name("sofmax", {"lavo", "softmax", "local"}), "softmax");
   EXPECT_EQ(nearest_name("locl", {"lavo", "softmax", "local"}), "local");
   EXPECT_EQ(nearest_name("qqqqqqqq", {"lavo", "softmax", "local"}), "");
+  EXPECT_EQ(nearest_name("z", {"t", "w", "hops"}), "");
+  EXPECT_EQ(nearest_name("ws", {"t", "w", "hops"}), "w");
 }
 
 }  // namespace
