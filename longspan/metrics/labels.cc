@@ -16,13 +16,16 @@ std::vector<LabelCounts> count_labels(LabelLists predicted, LabelLists expected,
                  expected.size(), ", got ", predicted.size());
   std::vector<LabelCounts> counts(static_cast<std::size_t>(labels));
   for (std::size_t i = 0; i < predicted.size(); ++i) {
+    for (const auto* list : {&predicted[i], &expected[i]})
+      for (const int64_t label : *list)
+        LONGSPAN_CHECK(label >= 0 && label < labels, "metrics: labels must be from 0 to ", labels - 1, ", got ", label);
     const auto has = [](const std::vector<int64_t>& of, int64_t label) { return std::ranges::count(of, label) > 0; };
     for (const int64_t label : predicted[i]) {
-      auto& count = counts.at(static_cast<std::size_t>(label));
+      auto& count = counts[static_cast<std::size_t>(label)];
       ++(has(expected[i], label) ? count.right : count.wrong);
     }
     for (const int64_t label : expected[i])
-      if (!has(predicted[i], label)) ++counts.at(static_cast<std::size_t>(label)).missing;
+      if (!has(predicted[i], label)) ++counts[static_cast<std::size_t>(label)].missing;
   }
   return counts;
 }

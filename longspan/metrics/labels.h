@@ -25,7 +25,8 @@ struct LabelCounts {
   double f1() const;
 };
 
-/// For each of `labels` labels. InputError unless there are as many predictions as examples.
+/// For each of `labels` labels. InputError unless there are as many predictions as examples, and for a
+/// label out of range.
 std::vector<LabelCounts> count_labels(LabelLists predicted, LabelLists expected, int64_t labels);
 /// F1 of all labels together; 0 when there is none.
 double micro_f1(std::span<const LabelCounts> counts);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "longspan/base/check.h"
+
 namespace longspan::metrics {
 namespace {
 
@@ -27,6 +29,13 @@ TEST(Metrics, F1OfSeveralLabels) {
   EXPECT_DOUBLE_EQ(macro_f1(counts), (0 + 1 + 2.0 / 3) / 3);
   EXPECT_DOUBLE_EQ(exact_share(predicted, expected), 1.0 / 3);
   EXPECT_DOUBLE_EQ(exact_share(expected, expected), 1);
+}
+
+TEST(Metrics, LabelsOutOfRangeAreRefused) {
+  const std::vector<std::vector<int64_t>> good = {{0}}, above = {{2}}, below = {{-1}};
+  EXPECT_THROW(count_labels(above, good, 2), InputError);
+  EXPECT_THROW(count_labels(good, below, 2), InputError);
+  EXPECT_EQ(count_labels(good, good, 2)[0].right, 1);
 }
 
 TEST(Metrics, OfNothing) {
