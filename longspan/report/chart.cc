@@ -156,12 +156,15 @@ class Drawing {
   static bool has_markers(const Series& series) { return series.points.size() <= kMostMarks; }
 
   std::vector<double> x_ticks() const {
-    if (!chart_.x_lengths) return x_.ticks(frame_.x_ticks);
     std::set<double> values;
     for (const Series& series : chart_.series)
       for (const auto* points : {&series.points, &series.extrapolated})
         for (const auto& point : *points)
           if (x_.shows(point.first)) values.insert(point.first);
+    if (!chart_.x_lengths) {
+      const auto whole = [](double value) { return value == std::round(value); };
+      return x_.ticks(frame_.x_ticks, std::all_of(values.begin(), values.end(), whole));
+    }
     std::vector<double> out;
     for (const double value : values)
       if (out.empty() || x_.position(value) - x_.position(out.back()) >= 38) out.push_back(value);

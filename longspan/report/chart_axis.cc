@@ -8,6 +8,10 @@
 
 namespace longspan::report {
 
+namespace {
+constexpr std::size_t kLongTick = 6;  // letters beside the axis that there is room for
+}
+
 bool ChartAxis::shows(double value) const { return std::isfinite(value) && (!log_ || value > 0); }
 
 void ChartAxis::include(double value) {
@@ -49,13 +53,14 @@ std::vector<double> ChartAxis::log_ticks() const {
   return out;
 }
 
-std::vector<double> ChartAxis::ticks(int count) const {
+std::vector<double> ChartAxis::ticks(int count, bool whole) const {
   constexpr double kDecade = 10;  // within one, round steps say more than the powers of ten
   if (log_ && high_ >= kDecade * low_)
     if (auto out = log_ticks(); out.size() >= 2) return out;
   std::vector<double> out;
   const double rough = (high_ - low_) / count, power = std::pow(10, std::floor(std::log10(rough)));
-  const double step = power * (rough / power < 1.5 ? 1 : rough / power < 3.5 ? 2 : rough / power < 7.5 ? 5 : 10);
+  const double round = power * (rough / power < 1.5 ? 1 : rough / power < 3.5 ? 2 : rough / power < 7.5 ? 5 : 10);
+  const double step = whole ? std::max(round, 1.0) : round;
   for (double tick = std::ceil(low_ / step) * step; tick <= high_ + 1e-9 * step; tick += step)
     out.push_back(std::abs(tick) < 1e-9 * step ? 0 : tick);
   return out;
@@ -78,6 +83,9 @@ std::string tick_label(double value) {
   if (text.find('.') != std::string::npos && text.find('e') == std::string::npos) {
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
+    // 0.00001 would begin left of the drawing.
+    if (text.size() > kLongTick)
+      if (const std::string power = number(std::stod(text)); power.size() < text.size()) text = power;
   }
   return text + unit;
 }

@@ -24,8 +24,8 @@ class ChartAxis {
   double position(double value) const;
 
   /// About `count` round values inside the range: 1, 2, 5 times powers of ten (logarithmic over more than two decades:
-  /// powers of ten).
-  std::vector<double> ticks(int count) const;
+  /// powers of ten). `whole`: of things that are counted, without values between two numbers.
+  std::vector<double> ticks(int count, bool whole = false) const;
 
  private:
   double place(double value) const;
@@ -37,7 +37,7 @@ class ChartAxis {
   bool empty_ = true;
 };
 
-/// As short as it can be said in four digits: "0.25", "12", "1.5M".
+/// As short as it can be said in four digits: "0.25", "12", "1.5M", "2e-05".
 std::string tick_label(double value);
 
 }  // namespace longspan::report

@@ -42,6 +42,24 @@ std::string to_text(const Table& table) {
   return out;
 }
 
+std::string to_markdown(const Table& table) {
+  check(table);
+  const auto line = [&](const auto& cell) {
+    std::string text = "|";
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      text += " ";
+      for (const char c : cell(i)) text += c == '|' ? std::string("\\|") : std::string(1, c);
+      text += " |";
+    }
+    return text + "\n";
+  };
+  std::string out = line([&](std::size_t i) { return table.columns[i].title; }) + "|";
+  for (const Column& column : table.columns) out += column.numeric ? "---:|" : "---|";
+  out += "\n";
+  for (const auto& row : table.rows) out += line([&](std::size_t i) { return row[i]; });
+  return out;
+}
+
 std::string to_html(const Table& table) {
   check(table);
   const auto cells = [&](const char* tag, const auto& cell) {

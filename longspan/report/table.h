@@ -20,6 +20,9 @@ struct Table {
 /// Aligned columns, a rule under the titles, one line per row.
 std::string to_text(const Table& table);
 
+/// A table of Markdown; a bar in a cell is escaped.
+std::string to_markdown(const Table& table);
+
 /// A <table> that scrolls sideways where it is wider than the page; cells are escaped.
 std::string to_html(const Table& table);
 

@@ -140,6 +140,21 @@ TEST(Chart, TicksAreRoundAndFew) {
   EXPECT_EQ(tick_label(0.0030), "0.003");
 }
 
+TEST(Chart, SmallValuesHaveShortTicks) {
+  EXPECT_EQ(tick_label(0.0001), "0.0001");
+  EXPECT_EQ(tick_label(0.00001), "1e-05");
+  EXPECT_EQ(tick_label(-0.000005), "-5e-06");
+  EXPECT_EQ(tick_label(0.01234), "0.01234");  // a power would be longer
+}
+
+TEST(Chart, WhatIsCountedHasNoTicksBetween) {
+  LineChart chart;
+  chart.series = {{"a", {{0, 18}, {1, 19}, {3, 20}}}};
+  EXPECT_EQ(to_svg(chart).find(">0.5<"), std::string::npos);
+  chart.series[0].points[1].first = 0.75;
+  EXPECT_NE(to_svg(chart).find(">0.5<"), std::string::npos);
+}
+
 TEST(Chart, SaysInWordsWhatItShows) {
   LineChart chart = two_lines();
   chart.x_label = "tokens";

@@ -28,6 +28,14 @@ TEST(Table, HtmlEscapesCells) {
   EXPECT_EQ(html.find("a<b"), std::string::npos);
 }
 
+TEST(Table, MarkdownEscapesBars) {
+  Table table = small();
+  table.rows.push_back({"a|b", "1"});
+  const std::string text = to_markdown(table);
+  EXPECT_NE(text.find("|---|---:|\n| lavo | 7 |\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("| a\\|b | 1 |\n"), std::string::npos) << text;
+}
+
 TEST(Table, RefusesARowOfAnotherLength) {
   Table table = small();
   table.rows.push_back({"one"});
