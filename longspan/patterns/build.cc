@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "longspan/base/check.h"
 #include "longspan/base/pattern_view.h"
 #include "longspan/base/usable_memory.h"
+#include "longspan/patterns/local_order.h"
 #include "longspan/patterns/rest.h"
 #include "longspan/patterns/structure.h"
 
@@ -92,20 +94,32 @@ double bytes_to_build(const PatternOptions& options, int64_t n, int64_t edges) {
   // Of each token band, columns, row pointers and their transposes: 48 bytes; of each pair of the rest the key and the
   // transpose with the edge number: 12. Then everything twice again, as words and as the tensor of them (packed.h), for
   // which no list has 64-bit row pointers: 36 and 12 bytes each time. While the rows are drawn no more is held than
-  // that: the key and its copy, and from all pairs three copies.
-  return length * (48 + 2 * 36) + pairs * (12 + 2 * 12);
+  // that: the key and its copy, and from all pairs three copies. Pairs of one's own are ordered besides: places and
+  // degrees while that is done, under the transpose's 8 bytes a pair, and the order, which is kept.
+  const double order = uses(options, Generator::edges) ? 20 + 2 * 4 : 0;
+  return length * (48 + 2 * 36 + order) + pairs * (12 + 2 * 12);
+}
+
+std::vector<Generator> generators_left(const PatternOptions& options, const PatternInputs& inputs) {
+  return generators_of(without_generators(options, inputs.without));
 }
 
 Pattern build_pattern(const PatternOptions& options, int64_t n, const PatternInputs& inputs, const Parallel& parallel) {
   check(options);
   check_inputs(options, n, inputs);
   const int64_t size = padded_length(options, n);
-  Structure structure = make_structure(options, generator_length(options, n), inputs);
-  Csr rest = make_rest(options, structure, size, inputs, parallel);
+  const int64_t length = generator_length(options, n);
+  Structure structure = make_structure(options, generators_left(options, inputs), length, inputs);
+  std::optional<Structure> whole;
+  if (!inputs.without.empty()) whole = make_structure(options, generators_of(options), length, inputs);
+  Csr rest = make_rest(options, structure, whole ? *whole : structure, size, inputs, parallel);
   PatternParts parts = std::move(structure.parts);
   cut(parts, size);
   parts.rest = std::move(rest);
-  return Pattern(std::move(parts));
+  // Random keys have no order that would bring them together, and tokens that have a window lie as they are numbered.
+  std::vector<int32_t> order;
+  if (inputs.edges && parts.view().may_have_order()) order = local_order(parts.rest.view());
+  return Pattern(std::move(parts), std::move(order));
 }
 
 }  // namespace longspan::patterns

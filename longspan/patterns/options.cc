@@ -200,6 +200,21 @@ bool uses(const PatternOptions& options, Generator generator) {
   return std::find(all.begin(), all.end(), generator) != all.end();
 }
 
+PatternOptions without_generators(const PatternOptions& options, const std::vector<Generator>& dropped) {
+  PatternOptions out = options;
+  out.pattern.clear();
+  std::size_t found = 0;
+  for (const GeneratorInfo* info : infos_of(options.pattern)) {
+    const bool leaves = std::find(dropped.begin(), dropped.end(), info->generator) != dropped.end();
+    found += leaves;
+    if (!leaves) out.pattern += str_cat(out.pattern.empty() ? "" : "+", info->name);
+  }
+  LONGSPAN_CHECK(found == dropped.size(), "pattern: generators can leave only a pattern that has them, got ",
+                 options.pattern, " without ", dropped.size(), " of which it has ", found);
+  LONGSPAN_CHECK(!out.pattern.empty(), "pattern: ", options.pattern, " must keep a generator");
+  return out;
+}
+
 void check(const PatternOptions& options) {
   pattern_fields().validate(options);
   const bool windowed = uses(options, Generator::window_overlap) || uses(options, Generator::longformer);

@@ -73,6 +73,9 @@ FieldValues pattern_values(const PatternOptions& options);
 /// The generators of options.pattern. Throws InputError for an unknown name and one that stands twice.
 std::vector<Generator> generators_of(const PatternOptions& options);
 bool uses(const PatternOptions& options, Generator generator);
+/// The union without some of its generators; every other field as it is. Throws InputError for one that it has not, and
+/// when nothing is left.
+PatternOptions without_generators(const PatternOptions& options, const std::vector<Generator>& dropped);
 
 /// Throws InputError for a field out of range and values that do not fit together.
 void check(const PatternOptions& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "longspan/base/check.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int32_t kMagic = 0x5450534C;  // "LSPT"
 constexpr int32_t kVersion = 1;
-constexpr int32_t kCausal = 1;
+constexpr int32_t kCausal = 1, kOrdered = 2;
 
 struct Header {
   int32_t magic = kMagic, version = kVersion;
@@ -37,6 +38,12 @@ uint64_t get(const uint32_t (&words)[2]) { return words[0] | (uint64_t{words[1]}
 uint64_t check_sum(const Header& header, std::span<const int32_t> body) {
   uint64_t state[4] = {0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89};
   const auto add = [&](const char* at, std::size_t bytes) {
+    for (; bytes >= sizeof(state); at += sizeof(state), bytes -= sizeof(state)) {
+      uint64_t words[4];
+      std::memcpy(words, at, sizeof(words));
+      for (std::size_t lane = 0; lane < 4; ++lane)
+        state[lane] = std::rotl((state[lane] ^ words[lane]) * 0x9E3779B97F4A7C15, 29);
+    }
     std::size_t lane = 0;
     for (; bytes > 0; lane = (lane + 1) % 4) {
       uint64_t word = 0;
@@ -175,6 +182,15 @@ void check_columns(const PatternView& p) {
   }
 }
 
+/// Every token once.
+void check_order(const int32_t* order, int64_t n) {
+  std::vector<char> seen(static_cast<std::size_t>(n));
+  for (int64_t place = 0; place < n; ++place) {
+    require(order[place] >= 0 && order[place] < n && seen[static_cast<std::size_t>(order[place])] == 0, "order");
+    seen[static_cast<std::size_t>(order[place])] = 1;
+  }
+}
+
 void check_pieces(const PatternView& p) {
   check_ascending(p.dense_rows, p.dense_row_count, p.n, "dense rows");
   check_ascending(p.dense_columns, p.dense_column_count, p.n, "dense columns");
@@ -190,6 +206,9 @@ void check_pieces(const PatternView& p) {
       p.blocks, [&](int64_t c) { return p.causal ? c : p.blocks.rows; }, "blocks");
   check_lists(
       p.rest, [&](int64_t i) { return p.causal ? i + 1 : p.n; }, "rest");
+  if (p.order == nullptr) return;
+  require(p.may_have_order(), "order");
+  check_order(p.order, p.n);
 }
 
 /// Of each key's interval the first and the last query that is no dense row have the key in their band: then so have
@@ -240,14 +259,14 @@ std::vector<int32_t> pack(const Pattern& pattern, const Parallel& parallel) {
   const int64_t blocks = block_rows(p.n, p.block);
   Header header;
   header.n = static_cast<int32_t>(p.n);
-  header.flags = p.causal ? kCausal : 0;
+  header.flags = (p.causal ? kCausal : 0) | (p.order != nullptr ? kOrdered : 0);
   header.dense_rows = static_cast<int32_t>(p.dense_row_count);
   header.dense_columns = static_cast<int32_t>(p.dense_column_count);
   header.block = static_cast<int32_t>(std::min(p.block, kMostTokens));
   set(header.blocks, static_cast<uint64_t>(p.blocks.size()));
   set(header.rest, static_cast<uint64_t>(p.rest.size()));
   Writer out;
-  out.words().reserve(kHeaderWords + static_cast<std::size_t>(9 * p.n + p.dense_row_count + p.dense_column_count +
+  out.words().reserve(kHeaderWords + static_cast<std::size_t>(10 * p.n + p.dense_row_count + p.dense_column_count +
                                                               2 * (blocks + p.blocks.size()) + 3 * p.rest.size()));
   out.add(p.band_begin, p.n);
   out.add(p.band_end, p.n);
@@ -257,6 +276,7 @@ std::vector<int32_t> pack(const Pattern& pattern, const Parallel& parallel) {
     for (const int32_t* column : {p.column_left, p.column_right, p.column_end}) out.add(column, p.n);
   out.add(p.blocks, blocks);
   out.add(p.rest, p.n);
+  if (p.order != nullptr) out.add(p.order, p.n);
   out.add(t.band_begin, p.n);
   out.add(t.band_end, p.n);
   out.add(t.blocks, blocks);
@@ -274,7 +294,7 @@ PackedPattern::PackedPattern(std::span<const int32_t> words, const std::string& 
   const uint64_t sum = get(header.sum);
   set(header.sum, 0);
   if (check_sum(header, body) != sum) refuse("one that was changed");
-  require((header.flags & ~kCausal) == 0 && header.unused == 0, "header");
+  require((header.flags & ~(kCausal | kOrdered)) == 0 && header.unused == 0, "header");
   require(header.n >= 0 && header.dense_rows >= 0 && header.dense_columns >= 0 && header.block >= 0, "sizes");
   const auto entries = [&](const uint32_t(&count)[2]) {
     require(get(count) <= words.size(), "sizes");
@@ -294,6 +314,7 @@ PackedPattern::PackedPattern(std::span<const int32_t> words, const std::string& 
   p.block = header.block;
   p.blocks = in.take_lists(blocks, entries(header.blocks), block_begin_);
   p.rest = in.take_lists(n, entries(header.rest), rest_begin_);
+  if ((header.flags & kOrdered) != 0) p.order = in.take(n);
   TransposedPatternView& t = transposed_;
   t.band_begin = in.take(n);
   t.band_end = in.take(n);
@@ -305,6 +326,16 @@ PackedPattern::PackedPattern(std::span<const int32_t> words, const std::string& 
   check_transposed(p, t);
 } catch (const InputError& error) {
   throw InputError(origin + ": " + error.what());
+}
+
+std::optional<uint64_t> intact_sum(std::span<const int32_t> words) {
+  Header header;
+  if (words.size() < kHeaderWords) return std::nullopt;
+  std::memcpy(static_cast<void*>(&header), words.data(), sizeof(header));
+  const uint64_t sum = get(header.sum);
+  set(header.sum, 0);
+  if (check_sum(header, words.subspan(kHeaderWords)) != sum) return std::nullopt;
+  return sum;
 }
 
 Pattern PackedPattern::pattern() const {
@@ -328,7 +359,7 @@ Pattern PackedPattern::pattern() const {
   parts.block = p.block;
   if (p.block > 0) parts.blocks = lists(p.blocks);
   parts.rest = lists(p.rest);
-  return Pattern(std::move(parts));
+  return Pattern(std::move(parts), p.order != nullptr ? array(p.order, p.n) : std::vector<int32_t>());
 }
 
 void internal::forge_check_sum(std::span<int32_t> words) {

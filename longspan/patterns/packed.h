@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,10 @@ class PackedPattern {
   // First elements of the lists' rows, which are stored as lengths.
   std::vector<int64_t> block_begin_, rest_begin_, transposed_block_begin_, transposed_rest_begin_;
 };
+
+/// The check sum of words that pack() wrote and nobody changed; none for others. It is read at memory's speed: words
+/// that were checked once need no more to be known again.
+std::optional<uint64_t> intact_sum(std::span<const int32_t> words);
 
 namespace internal {
 /// Puts the check sum of changed words right: for tests of what is checked besides.

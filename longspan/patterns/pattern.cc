@@ -116,9 +116,11 @@ PatternView PatternParts::view() const {
 }
 
 struct Pattern::Shared {
-  explicit Shared(PatternParts given) : parts(std::move(given)), counts(counts_of(parts)), identity(hash_of(parts)) {}
+  Shared(PatternParts given, std::vector<int32_t> tokens)
+      : parts(std::move(given)), order(std::move(tokens)), counts(counts_of(parts)), identity(hash_of(parts)) {}
 
   const PatternParts parts;
+  const std::vector<int32_t> order;
   const PieceCounts counts;
   const uint64_t identity;
   std::once_flag once;
@@ -128,17 +130,23 @@ struct Pattern::Shared {
 
 Pattern::Pattern() : Pattern(PatternParts()) {}
 
-Pattern::Pattern(PatternParts parts) {
+Pattern::Pattern(PatternParts parts, std::vector<int32_t> order) {
   const auto n = static_cast<std::size_t>(parts.n);
   LONGSPAN_ASSERT(parts.band_begin.size() == n && parts.band_end.size() == n && parts.rest.rows() == parts.n,
                   "arrays of a pattern of ", parts.n, " tokens");
   LONGSPAN_ASSERT(parts.column_left.size() == (parts.dense_columns.empty() ? 0 : n), "dense columns of a pattern");
-  shared_ = std::make_shared<Shared>(std::move(parts));
+  LONGSPAN_ASSERT(order.empty() || (order.size() == n && parts.view().may_have_order()), "order of a pattern of ",
+                  parts.n, " tokens");
+  shared_ = std::make_shared<Shared>(std::move(parts), std::move(order));
 }
 
 int64_t Pattern::size() const { return shared_->parts.n; }
 bool Pattern::causal() const { return shared_->parts.causal; }
-PatternView Pattern::view() const { return shared_->parts.view(); }
+PatternView Pattern::view() const {
+  PatternView out = shared_->parts.view();
+  if (!shared_->order.empty()) out.order = shared_->order.data();
+  return out;
+}
 const PieceCounts& Pattern::counts() const { return shared_->counts; }
 uint64_t Pattern::identity() const { return shared_->identity; }
 
@@ -185,7 +193,7 @@ TransposedPatternView Pattern::transposed(const Parallel& parallel) const {
 
 int64_t Pattern::bytes() const {
   const PatternParts& parts = shared_->parts;
-  int64_t total = bytes_of(parts.blocks) + bytes_of(parts.rest) + shared_->transposed_bytes;
+  int64_t total = bytes_of(parts.blocks) + bytes_of(parts.rest) + bytes_of(shared_->order) + shared_->transposed_bytes;
   for (const auto* values : {&parts.band_begin, &parts.band_end, &parts.dense_rows, &parts.dense_columns,
                              &parts.column_left, &parts.column_right, &parts.column_end})
     total += bytes_of(*values);

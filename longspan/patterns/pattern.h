@@ -39,7 +39,9 @@ class Pattern {
  public:
   /// No tokens.
   Pattern();
-  explicit Pattern(PatternParts parts);
+  /// `order`: PatternView::order, or empty. It is no part of what a pattern is: neither identity() nor ==
+  /// looks at it.
+  explicit Pattern(PatternParts parts, std::vector<int32_t> order = {});
 
   /// N.
   int64_t size() const;

@@ -36,4 +36,13 @@ KeptTokens kept_tokens(const PatternOptions& options, int64_t n, const PatternIn
 Pattern continued_pattern(const PatternOptions& options, const KeptTokens& kept, int64_t count,
                           const PatternInputs& inputs = {}, const Parallel& parallel = SerialParallel());
 
+/// A continued pattern over those rows of the past alone that one of its queries has as a key.
+struct SeenPast {
+  std::vector<int64_t> rows;  ///< of the past, ascending
+  Pattern pattern;            ///< over rows.size() tokens of the past and the new ones
+};
+
+/// `continued` with `past` tokens before its first query: every pair is in the piece that it was in.
+SeenPast seen_past(const Pattern& continued, int64_t past);
+
 }  // namespace longspan::patterns

@@ -145,7 +145,7 @@ std::vector<int32_t> global_tokens(const PatternOptions& options, const std::vec
   } else if (options.global_choice == GlobalChoice::first) {
     for (int64_t token = 0; token < std::min(options.g, n); ++token) add(token);
   } else {
-    const bool windowed = has(generators, Generator::window_overlap) || has(generators, Generator::longformer);
+    const bool windowed = uses(options, Generator::window_overlap) || uses(options, Generator::longformer);
     // A causal pattern must not know how many tokens will follow.
     const int64_t low = windowed ? options.w : 0, high = options.causal ? options.max_len : n;
     Draws draws(inputs.seed, Purpose::global_tokens, inputs.layer, 0);
@@ -158,7 +158,7 @@ std::vector<int32_t> global_tokens(const PatternOptions& options, const std::vec
 
 bool is_fixed_column(const PatternOptions& options, int64_t j) { return j % options.l >= options.l - options.c; }
 
-void place_columns(PatternParts& parts) {
+void place_columns(PatternParts& parts, int64_t first) {
   if (parts.dense_columns.empty()) return;
   for (auto* values : {&parts.column_left, &parts.column_right, &parts.column_end})
     values->assign(static_cast<std::size_t>(parts.n), 0);
@@ -167,7 +167,7 @@ void place_columns(PatternParts& parts) {
     return static_cast<int32_t>(std::lower_bound(columns.begin(), columns.end(), key) - columns.begin());
   };
   const PatternView view = parts.view();
-  for (int64_t i = 0; i < parts.n; ++i) {
+  for (int64_t i = first; i < parts.n; ++i) {
     if (view.is_dense_row(i)) continue;
     const auto at = static_cast<std::size_t>(i);
     parts.column_left[at] = first_from(parts.band_begin[at]);
@@ -176,8 +176,8 @@ void place_columns(PatternParts& parts) {
   }
 }
 
-Structure make_structure(const PatternOptions& options, int64_t length, const PatternInputs& inputs) {
-  const std::vector<Generator> generators = generators_of(options);
+Structure make_structure(const PatternOptions& options, const std::vector<Generator>& generators, int64_t length,
+                         const PatternInputs& inputs) {
   Structure out;
   PatternParts& parts = out.parts;
   parts.n = length;
@@ -185,7 +185,7 @@ Structure make_structure(const PatternOptions& options, int64_t length, const Pa
   make_band(options, generators, parts);
   if (band_is_everything(parts)) return out;  // whatever else there is lies in it: one dense panel
   make_strips(options, generators, inputs, parts);
-  if (uses(options, Generator::bigbird)) make_blocks(options, inputs, out);
+  if (has(generators, Generator::bigbird)) make_blocks(options, inputs, out);
   place_columns(parts);
   return out;
 }

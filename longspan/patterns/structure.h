@@ -18,7 +18,8 @@ struct Interval {
 /// The keys of query i in the band of n tokens, were it no dense row. Both ends ascend with i.
 Interval band_of(const PatternOptions& options, const std::vector<Generator>& generators, int64_t i, int64_t n);
 
-/// Dense rows among the tokens below n, ascending, those of bigbird apart.
+/// Dense rows among the tokens below n, ascending, those of bigbird apart; none unless `generators` have them. Where
+/// they are drawn the whole of options.pattern counts.
 std::vector<int32_t> global_tokens(const PatternOptions& options, const std::vector<Generator>& generators, int64_t n,
                                    const PatternInputs& inputs);
 
@@ -31,10 +32,13 @@ struct Structure {
   Csr loose_blocks;
 };
 
-/// Of the pattern of `length` tokens. `inputs.edges` and everything that goes to the rest are left to rest.h.
-Structure make_structure(const PatternOptions& options, int64_t length, const PatternInputs& inputs);
+/// What `generators`, all of options.pattern or some, make of `length` tokens. `inputs.edges` and everything that goes
+/// to the rest are left to rest.h.
+Structure make_structure(const PatternOptions& options, const std::vector<Generator>& generators, int64_t length,
+                         const PatternInputs& inputs);
 
-/// Fills parts.column_left, _right and _end from the band and the dense rows and columns.
-void place_columns(PatternParts& parts);
+/// Fills parts.column_left, _right and _end from the band and the dense rows and columns; queries before `first` have
+/// no columns.
+void place_columns(PatternParts& parts, int64_t first = 0);
 
 }  // namespace longspan::patterns

@@ -1,8 +1,10 @@
 // What must not change a single bit of diffusion: threads, company, packing, numbers elsewhere that are not finite.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "longspan/base/aligned.h"
@@ -67,6 +69,27 @@ TYPED_TEST(DiffusionBits, ThreadsDoNotChangeThem) {
       parallel.backward(pool);
       expect_same_results(parallel, serial);
     }
+  }
+}
+
+// Tokens in an order of their own, in a layout that was made before the call or in it.
+TYPED_TEST(DiffusionBits, LayoutsMadeBeforeDoNotChangeThem) {
+  DiffusionShape shape;
+  shape.patterns = {shuffled_line(700)};
+  ASSERT_NE(shape.patterns[0].view().order, nullptr);
+  shape.attention_dropout = shape.hop_dropout = 0.1;
+  for (const auto edge_weights : {kernels::EdgeWeights::stored, kernels::EdgeWeights::recomputed}) {
+    shape.edge_weights = edge_weights;
+    shape.laid_out = false;
+    DiffusionCase<TypeParam> wanted(shape);
+    shape.laid_out = true;
+    DiffusionCase<TypeParam> got(shape);
+    wanted.forward();
+    wanted.backward();
+    const ThreadPool pool(3);
+    got.forward(pool);
+    got.backward(pool);
+    expect_same_results(got, wanted);
   }
 }
 

@@ -63,7 +63,11 @@ template <class S>
 DiffusionCase<S>::DiffusionCase(const DiffusionShape& of) : shape(of) {
   starts_.push_back(0);
   for (int64_t s = 0; s < sequences(); ++s) starts_.push_back(starts_.back() + tokens(s));
-  for (const patterns::Pattern& pattern : shape.patterns) views_.push_back({pattern.view(), pattern.transposed()});
+  for (const patterns::Pattern& pattern : shape.patterns) {
+    views_.push_back({pattern.view(), pattern.transposed()});
+    if (shape.laid_out) layouts_.emplace_back(pattern.view(), pattern.transposed());
+  }
+  for (std::size_t i = 0; i < layouts_.size(); ++i) views_[i].layout = &layouts_[i];
   const int64_t total = starts_.back(), each = shape.packed || sequences() == 0 ? 0 : tokens(0);
   const int64_t fresh = total - sequences() * shape.first_row, each_fresh = each == 0 ? 0 : each - shape.first_row;
   q = DiffusionTensor<S>(fresh, shape.heads, shape.width, each_fresh);
@@ -155,7 +159,6 @@ void DiffusionCase<S>::backward(const Parallel& parallel) {
   set(p);
   p.backward = shape.backward;
   p.dout = dout.const_view();
-  p.lse = lse.const_view();
   if (shape.keep_weights) p.weights = weights_.data();
   if (shape.first_row > 0 || shape.backward == kernels::DiffusionBackwardStates::store_all) p.states = states.data();
   p.dq = dq.view();

@@ -31,6 +31,7 @@ struct DiffusionShape {
   std::vector<int64_t> dropout_origin, positions;
   kernels::EdgeWeights edge_weights = kernels::EdgeWeights::stored;
   kernels::DiffusionBackwardStates backward = kernels::DiffusionBackwardStates::recompute_slices;
+  bool laid_out = false;      ///< calls are given layouts
   bool keep_weights = false;  ///< the forward gives them to the backward pass
   double gain = 1;            ///< of queries
   uint64_t seed = 1;
@@ -81,6 +82,7 @@ class DiffusionCase {
   void set(kernels::DiffusionParams<S>& params) const;
 
   std::vector<int64_t> starts_;
+  std::vector<kernels::DiffusionLayout> layouts_;
   std::vector<kernels::DiffusionPattern> views_;
   AlignedBuffer<T> weights_;
   std::vector<char> valid_;

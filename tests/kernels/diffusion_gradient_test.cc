@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tests/kernels/diffusion_case.h"
@@ -88,6 +89,45 @@ TEST(DiffusionGradient, ModesAgree) {
       expect_close("dv", x.dv.data, wanted.dv.data);
       expect_close("dcoefficients", x.dcoefficients, wanted.dcoefficients);
     }
+}
+
+// Scores near +1000 and -1000 together, in float32: an exponential of a score less its row's log-sum-exp would lose the
+// digits of the latter, and dS times operands of a thousand would show it.
+TEST(DiffusionGradient, WeightsFormedAgainAreTheStoredOnes) {
+  DiffusionShape shape;
+  shape.patterns = {pattern_of("window_band+global+random", 300, {{"k", 3}, {"g", 2}, {"r", 6}})};
+  shape.heads = 2;
+  shape.width = 16;
+  shape.value_width = 8;
+  shape.gain = 1100;
+  DiffusionCase<float> wanted(shape);
+  float lowest = 0, highest = 0;
+  for (int64_t i = 0; i < 300; ++i)
+    for (int64_t j = 0; j < 300; ++j) {
+      float score = 0;
+      for (int64_t c = 0; c < shape.width; ++c) score += wanted.q.row(i, 0)[c] * wanted.k.row(j, 0)[c];
+      lowest = std::min(lowest, score / 4);
+      highest = std::max(highest, score / 4);
+    }
+  ASSERT_LT(lowest, -1000);
+  ASSERT_GT(highest, 1000);
+  wanted.forward();
+  wanted.backward();
+  shape.edge_weights = kernels::EdgeWeights::recomputed;
+  DiffusionCase<float> x(shape);
+  x.forward();
+  x.backward();
+  // Other sums than with stored weights have only the keys', by strips: a few roundings of numbers of their size.
+  const auto expect_close = [](const char* name, const std::vector<float>& got, const std::vector<float>& wanted) {
+    float largest = 0;
+    for (const float value : wanted) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_NEAR(got[i], wanted[i], 32 * std::numeric_limits<float>::epsilon() * largest) << name << " " << i;
+  };
+  EXPECT_EQ(x.out.data, wanted.out.data);
+  expect_close("dq", x.dq.data, wanted.dq.data);
+  expect_close("dk", x.dk.data, wanted.dk.data);
+  expect_close("dv", x.dv.data, wanted.dv.data);
 }
 
 /// Mean of the results over masks, and five standard errors of it.

@@ -159,6 +159,45 @@ TYPED_TEST(Diffusion, TokensThatAreNotThere) {
   }
 }
 
+// Pairs of one's own: rows stand in panels in another order than tokens in memory.
+TYPED_TEST(Diffusion, TokensInAnOrder) {
+  for (const bool self_loops : {true, false}) {
+    const patterns::Pattern pattern = shuffled_line(103, {{"self_loops", self_loops}});
+    ASSERT_NE(pattern.view().order, nullptr);
+    DiffusionShape shape = shape_of(pattern);
+    shape.heads = 2;
+    shape.key_heads = 1;
+    for (const auto edge_weights : {kernels::EdgeWeights::stored, kernels::EdgeWeights::recomputed})
+      for (const auto backward :
+           {kernels::DiffusionBackwardStates::recompute_slices, kernels::DiffusionBackwardStates::store_all,
+            kernels::DiffusionBackwardStates::recompute_quadratic}) {
+        shape.edge_weights = edge_weights;
+        shape.backward = backward;
+        shape.keep_weights = backward == kernels::DiffusionBackwardStates::store_all;
+        expect_matches_reference<TypeParam>(shape, ThreadPool(2));
+      }
+    shape.edge_weights = kernels::EdgeWeights::stored;
+    shape.keep_weights = false;
+    shape.attention_dropout = 0.3;
+    shape.hop_dropout = 0.2;
+    for (const bool per_hop : {false, true}) {
+      shape.dropout_per_hop = per_hop;
+      expect_matches_reference<TypeParam>(shape);
+    }
+    for (int64_t i = 0; i < 103; ++i) shape.valid.push_back(i % 5 != 2);
+    expect_matches_reference<TypeParam>(shape);
+    shape.invalid_score = -30;
+    expect_matches_reference<TypeParam>(shape);
+    // Packed behind another sequence.
+    DiffusionShape packed = shape_of(pattern);
+    packed.patterns = {pattern, pattern_of("window_band", 40, {{"k", 3}})};
+    packed.pattern_of = {1, 0, 0};
+    packed.packed = true;
+    packed.hop_dropout = packed.attention_dropout = 0.2;
+    expect_matches_reference<TypeParam>(packed);
+  }
+}
+
 TYPED_TEST(Diffusion, PastOfAStream) {
   for (const int64_t first : {1, 16, 37, 69, 70}) {
     SCOPED_TRACE(first);

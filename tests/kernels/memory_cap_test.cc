@@ -1,4 +1,4 @@
-// The working set of LAVO's forward: no tensor of rows * slots * width. Every byte that passes through operator new is
+// The working sets of the kernels: no tensor of rows * slots * width. Every byte that passes through operator new is
 // counted, which this program therefore replaces.
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "longspan/base/aligned.h"
+#include "longspan/kernels/delta/delta_memory.h"
 #include "longspan/kernels/diffusion/diffusion.h"
 #include "longspan/kernels/local/local.h"
 #include "longspan/kernels/memory/memory.h"
@@ -196,6 +197,67 @@ TEST(MemoryCap, NoFormCopiesAnOperand) {
   check_working_sets<BFloat16, float>();
 }
 
+/// What a call of delta memory needs beside its operands and results: forward, and backward without kept segments.
+template <class S>
+struct DeltaPeaks {
+  int64_t forward, backward;
+
+  DeltaPeaks(int64_t n, int64_t slots, int64_t width, DeltaDecay decay, bool delta, const Parallel& workers) {
+    using T = Computed<S>;
+    std::vector<S> q(n * slots, S(0.1f)), v(n * width, S(0.5f)), out = v, dq = q, dk = q, dv = v;
+    const int64_t decays = decay == DeltaDecay::slot ? slots : 1;
+    std::vector<T> beta(n, T(0.5)), log_alpha(n * decays, T(-0.1)), dbeta = beta, dlog_alpha = log_alpha;
+    const auto set = [&](auto& p) {
+      p.sequences = p.heads = 1, p.slots = slots, p.width = width, p.delta = delta, p.decay = decay;
+      p.rows = {nullptr, n};
+      p.q = p.k = {q.data(), n * slots, n * slots, slots};
+      p.v = {v.data(), n * width, n * width, width};
+      p.beta = {beta.data(), n, n, 1};
+      p.log_alpha = {log_alpha.data(), n * decays, n * decays, decays};
+    };
+    DeltaForward<S> p;
+    set(p);
+    p.out = {out.data(), n * width, n * width, width};
+    DeltaBackward<S> b;
+    set(b);
+    b.dout = b.v;
+    b.dq = {dq.data(), n * slots, n * slots, slots};
+    b.dk = {dk.data(), n * slots, n * slots, slots};
+    b.dv = {dv.data(), n * width, n * width, width};
+    b.dbeta = {dbeta.data(), n, n, 1};
+    b.dlog_alpha = {dlog_alpha.data(), n * decays, n * decays, decays};
+    const int64_t before = live_bytes;
+    forward = peak_during([&] { delta_forward(p, workers); }) - before;
+    backward = peak_during([&] { delta_backward(b, workers); }) - before;
+  }
+};
+
+// Scratch of a chunk forward; backward that, the states before the segments, R D / 256 numbers a row, and a segment's
+// states and rows. Everything but the segments' states is the same for any length.
+template <class S>
+void check_delta_memory(DeltaDecay decay, bool delta) {
+  constexpr int64_t n = 65536, slots = 64, width = 64, number = sizeof(Computed<S>);
+  SCOPED_TRACE(::testing::Message() << "decay " << static_cast<int>(decay) << " delta " << delta);
+  const SerialParallel serial;
+  const DeltaPeaks<S> some(n / 16, slots, width, decay, delta, serial), many(n, slots, width, decay, delta, serial);
+  constexpr int64_t chunk = kDeltaChunk * (slots + width), state = slots * width;
+  EXPECT_GT(some.forward, 0);
+  EXPECT_EQ(many.forward, some.forward);
+  EXPECT_LE(many.forward, number * (state + 10 * chunk + 4096));
+  // The states that a backward pass starts from are a 256th of one tensor of rows * slots * width.
+  const int64_t states = number * (n - n / 16) / (kDeltaChunk * kDeltaSegment) * state;
+  EXPECT_LE(many.backward - some.backward, states + 4096);
+  EXPECT_LE(some.backward, number * (n / 16 / 256 * state + 20 * state + 16 * 3 * chunk + 20 * chunk + 8192));
+  EXPECT_LT(many.backward, number * n * slots * width / 200);
+}
+TEST(MemoryCap, DeltaMemoryFormsNothingOfRowsTimesSlotsTimesWidth) {
+  for (const DeltaDecay decay : {DeltaDecay::none, DeltaDecay::scalar, DeltaDecay::slot})
+    for (const bool delta : {true, false}) {
+      check_delta_memory<float>(decay, delta);
+      check_delta_memory<BFloat16>(decay, delta);
+    }
+}
+
 // bfloat16 operands are widened as tiles are packed. Beyond operands and results there are the sums of keys near the
 // borders of units, at most half of dk and dv in float32 and little with a short window; and scratch, below an eighth
 // of one operand in float32.
@@ -269,7 +331,6 @@ DiffusionPeaks diffusion_peaks(const patterns::Pattern& pattern, int64_t heads, 
   set(backward);
   backward.backward = states;
   backward.dout = backward.q;
-  backward.lse = {lse.data(), n * heads, n, 1};
   backward.dq = {dq.data(), n * heads * width, n * width, width};
   backward.dk = {dk.data(), n * heads * width, n * width, width};
   backward.dv = {dv.data(), n * heads * width, n * width, width};

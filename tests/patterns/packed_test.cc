@@ -19,6 +19,13 @@ std::vector<Pattern> samples() {
     return build_pattern(pattern_options(name, values), n);
   };
   const FieldValue yes = true;
+  // A line whose tokens are numbered by chance: it has an order.
+  std::vector<int64_t> from, to;
+  for (int64_t i = 0; i < 30; ++i) {
+    from.push_back(i * 12 % 31);
+    to.push_back((i + 1) * 12 % 31);
+  }
+  const EdgeList line = edges_from_pairs(from, to, "line", 31);
   return {
       Pattern(),
       make("window_overlap+global+random", {{"w", int64_t{8}}, {"g", int64_t{3}}, {"r", int64_t{4}}}, 61),
@@ -30,6 +37,7 @@ std::vector<Pattern> samples() {
       make("random", {{"r", int64_t{2}}, {"self_loops", FieldValue(false)}}, 12),
       make("full", {}, 9),
       make("window_band", {}, 1),
+      build_pattern(pattern_options("edges"), 31, {.edges = &line}),
   };
 }
 

@@ -100,6 +100,23 @@ TEST_P(StreamPatterns, ContinueTheWhole) {
         if (query >= n) expected.insert({kept.row_of(query), kept.row_of(key)});
       EXPECT_EQ(pairs_of(continued.view()), expected) << n << " + " << count;
       EXPECT_EQ(pairs_of(continued.view(), continued.transposed()), expected) << n << " + " << count;
+      // Over the rows that are seen: the same pairs by their places, and no row without one.
+      const SeenPast seen = seen_past(continued, kept.size());
+      const auto before = static_cast<int64_t>(seen.rows.size());
+      ASSERT_EQ(seen.pattern.size(), before + count);
+      Pairs found;
+      std::set<int64_t> used;
+      for (const auto& [query, key] : pairs_of(seen.pattern.view())) {
+        const auto row = [&](int64_t at) {
+          return at < before ? seen.rows[static_cast<std::size_t>(at)] : at - before + kept.size();
+        };
+        found.insert({row(query), row(key)});
+        if (key < before) used.insert(key);
+      }
+      EXPECT_EQ(found, expected) << n << " + " << count;
+      EXPECT_EQ(static_cast<int64_t>(used.size()), before) << n << " + " << count;
+      EXPECT_EQ(seen.pattern.counts().rest, continued.counts().rest) << "in the pieces that they were in";
+      EXPECT_EQ(seen.pattern.counts().band, continued.counts().band);
     }
 }
 

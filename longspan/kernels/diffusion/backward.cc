@@ -39,10 +39,10 @@ void backward(const DiffusionBackward<S>& params, const Parallel& parallel, doub
     const RowsView<S> dk = head.of_head(params.dk, group), dv = head.of_head(params.dv, group);
     head.for_rows(0, layout.tokens(), [&](int64_t row, int) HWY_ATTR {
       panel::store_row(scratch.dkeys.row(0), scratch.dkeys.stride(), row, params.width, static_cast<T>(params.scale),
-                       dk.data + row * dk.row_stride);
+                       dk.data + layout.token(row) * dk.row_stride);
       if (row < layout.first_row()) return;
       panel::store_row(scratch.dvalues.row(0), scratch.dvalues.stride(), row, params.value_width, T(1),
-                       dv.data + (row - layout.first_row()) * dv.row_stride);
+                       dv.data + (layout.token(row) - layout.first_row()) * dv.row_stride);
     });
   });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "longspan/base/check.h"
@@ -49,7 +50,7 @@ struct Strip {
 
 /// A pattern of the call.
 struct PlannedPattern {
-  TileLayout layout;
+  std::shared_ptr<const TileLayout> layout;
   std::vector<Strip> strips;  ///< one where the weights are stored
   int64_t strip_weights = 0;  ///< of the largest
 };
@@ -70,7 +71,7 @@ class Plan {
       if (fresh) add(params.patterns[of], backward);
       pattern_of_.push_back(at->second);
       weights_begin_.push_back(weights);
-      weights += params.heads * pattern(s).layout.weights();
+      weights += params.heads * pattern(s).layout->weights();
     }
   }
 
@@ -79,7 +80,7 @@ class Plan {
   }
   /// First weight of a head in DiffusionForward::weights.
   int64_t weights_begin(int64_t s, int64_t head) const {
-    return weights_begin_[static_cast<std::size_t>(s)] + head * pattern(s).layout.weights();
+    return weights_begin_[static_cast<std::size_t>(s)] + head * pattern(s).layout->weights();
   }
   /// Query heads that read one head of keys.
   int64_t group() const { return params_.key_heads == 0 ? 1 : params_.heads / params_.key_heads; }
@@ -106,9 +107,15 @@ class Plan {
     return parallel.workers() == 1 || params_.sequences * groups() >= 2 * parallel.workers();
   }
   void add(const DiffusionPattern& pattern, bool backward) {
-    PlannedPattern planned{TileLayout(pattern.pattern, params_.first_row), {}, 0};
-    const TileLayout& layout = planned.layout;
-    if (backward) planned.layout.transpose(pattern.transposed);
+    PlannedPattern planned;
+    if (pattern.layout != nullptr && params_.first_row == 0) {
+      planned.layout = pattern.layout->tiles();
+    } else {
+      const auto made = std::make_shared<TileLayout>(pattern.pattern, params_.first_row);
+      if (backward) made->transpose(pattern.transposed);
+      planned.layout = made;
+    }
+    const TileLayout& layout = *planned.layout;
     const bool stored = params_.edge_weights == EdgeWeights::stored;
     for (int64_t tile = 0; tile < layout.tiles();) {
       Strip strip{tile, stored ? layout.tiles() : tile + 1};

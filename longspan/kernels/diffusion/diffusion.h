@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "longspan/base/bfloat16.h"
 #include "longspan/base/diffusion_seeds.h"
@@ -43,10 +44,31 @@ enum class DiffusionBackwardStates {
   recompute_quadratic  ///< formed again for each hop: hops (hops - 1) / 2 products more, 2 N Dv numbers a worker
 };
 
+namespace diffusion {
+class TileLayout;
+}
+
+/// What calls without a past need of a pattern besides its arrays: made once, it saves each of them the walk through
+/// the pattern.
+class DiffusionLayout {
+ public:
+  /// The arrays outlive it.
+  DiffusionLayout(const PatternView& pattern, const TransposedPatternView& transposed);
+
+  /// diffusion_weight_count() of the pattern.
+  int64_t weights() const;
+  int64_t bytes() const;
+  const std::shared_ptr<const diffusion::TileLayout>& tiles() const { return tiles_; }
+
+ private:
+  std::shared_ptr<const diffusion::TileLayout> tiles_;
+};
+
 /// One pattern of a call, for as many rows as the sequences that use it have.
 struct DiffusionPattern {
   PatternView pattern;
-  TransposedPatternView transposed;  ///< the backward pass alone reads it
+  TransposedPatternView transposed;         ///< the backward pass alone reads it
+  const DiffusionLayout* layout = nullptr;  ///< of these; nullptr: made in the call, as it is where there is a past
 };
 
 /// Numbers of the stored weights of one head: the pairs, with the pieces rounded up to whole tiles.
@@ -109,7 +131,6 @@ struct DiffusionBackward : DiffusionParams<S> {
   using T = Computed<S>;
   DiffusionBackwardStates backward = DiffusionBackwardStates::recompute_slices;
   RowsView<const S> dout;
-  RowsView<const T> lse;
   const T* weights = nullptr;  ///< of the forward; nullptr: formed again
   const T* states = nullptr;   ///< of the forward: for store_all, and with a past
   RowsView<S> dq, dk, dv;

@@ -61,7 +61,8 @@ HWY_INLINE void block_factors(const Head<S>& head, const HeadDropout& dropout, i
   const TileLayout& layout = head.layout;
   const T kept = static_cast<T>(dropout.scale());
   const int64_t row = layout.row(tile);
-  if (head.params.positions == nullptr && !layout.is_dense(tile) && key_row < layout.column_row())
+  if (head.params.positions == nullptr && !layout.reordered() && !layout.is_dense(tile) &&
+      key_row < layout.column_row())
     return panel::dropout_block(dropout, row, key_row, kept, factors);
   uint32_t i[kLanes], j[kLanes];
   for (int64_t lane = 0; lane < kLanes; ++lane) i[lane] = dropout_position(head, dropout, layout.token(row + lane));
@@ -98,10 +99,10 @@ void drop(const Head<S>& head, Strip strip, int64_t hop, const T* from, T* to) {
       const int64_t query = layout.row(tile) + lane;
       const int32_t* keys = rest.keys + rest.begin[query];
       uint32_t i[kLanes], j[kLanes] = {};
-      std::fill_n(i, kLanes, dropout_position(head, dropout, query));
+      std::fill_n(i, kLanes, dropout_position(head, dropout, layout.token(query)));
       for (int64_t e = 0; e < count; e += kLanes) {
         const int64_t some = std::min(kLanes, count - e);
-        for (int64_t x = 0; x < some; ++x) j[x] = dropout_position(head, dropout, keys[e + x]);
+        for (int64_t x = 0; x < some; ++x) j[x] = dropout_position(head, dropout, layout.token(keys[e + x]));
         scattered_factors(dropout, i, j, kept, factors);
         for (int64_t x = 0; x < some; ++x) {
           const T product = factors[x] * from[first + e + x];

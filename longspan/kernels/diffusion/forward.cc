@@ -54,7 +54,8 @@ class ForwardHead {
     // The queries are done with where the weights stay.
     Panel<T>* next = stored_ ? &scratch_.queries : &scratch_.next;
     first_state(head_, scratch_.values, state_of(0), *state);
-    head_.for_rows(layout.first_row(), layout.tokens(), [&](int64_t row, int) HWY_ATTR { keep(0, *state, row, row); });
+    head_.for_rows(layout.first_row(), layout.tokens(),
+                   [&](int64_t row, int) HWY_ATTR { keep(0, *state, row, layout.token(row)); });
     for (int64_t hop = 0; hop < params_.hops; ++hop) {
       advance(
           head_, hop, [&](Strip strip) { return weights_of(strip, hop); }, scratch_.values,
@@ -68,7 +69,7 @@ class ForwardHead {
   /// Weights of a strip before dropout, where they stand.
   const T* form(Strip strip) {
     T* const weights = weights_ - head_.layout.offset(strip.first);
-    form_weights(head_, strip, scratch_.queries, scratch_.keys, lse_, tiles_, weights);
+    form_weights(head_, strip, scratch_.queries, scratch_.keys, &lse_, tiles_, weights);
     return weights;
   }
   Weights<T> weights_of(Strip strip, int64_t hop) {

@@ -47,7 +47,6 @@ class BackwardHead {
         first_(first),
         scratch_(scratch),
         tiles_(tiles),
-        lse_(head.of_head(params.lse, head.head)),
         dcoefficients_(dcoefficients),
         stored_(params.edge_weights == EdgeWeights::stored),
         given_states_(params.states != nullptr &&
@@ -87,7 +86,8 @@ class BackwardHead {
 
   const T* form(Strip strip) {
     T* const weights = weights_ - layout_.offset(strip.first);
-    form_weights_again(head_, strip, scratch_.queries, scratch_.keys, lse_, tiles_, weights);
+    form_weights(head_, strip, scratch_.queries, scratch_.keys, static_cast<const RowsView<T>*>(nullptr), tiles_,
+                 weights);
     return weights;
   }
   /// The weights of a strip before dropout.
@@ -170,7 +170,7 @@ class BackwardHead {
     Panel<T>& lam = gradient(hop);
     mu.set_finite();
     head_.for_rows(layout_.first_row(), layout_.tokens(), [&](int64_t row, int) HWY_ATTR {
-      if (params_.hop_dropout.active()) drop_features(head_, mu, row, row, hop);
+      if (params_.hop_dropout.active()) drop_features(head_, mu, row, layout_.token(row), hop);
       mu.see(is_finite_row(mu, row));
     });
     head_.zero_gaps(mu, layout_.first_row());
@@ -202,7 +202,7 @@ class BackwardHead {
       combine_row(lam, carry, lam, T(0), row);
       if (added != nullptr)
         for (int64_t c = 0; c < width; ++c)
-          lam.row(row)[c / kPanelColumns * lam.stride() + c % kPanelColumns] += added[row * width + c];
+          lam.row(row)[c / kPanelColumns * lam.stride() + c % kPanelColumns] += added[layout_.token(row) * width + c];
       return dot;
     });
   }
@@ -224,12 +224,10 @@ class BackwardHead {
     const T carry = head_.carry(hop);
     const auto rows = head_.queries(strip);
     if (layout_.has_rest())
-      head_.for_lists(rows.first, rows.last, [&](int64_t begin, int64_t end) HWY_ATTR {
-        for_each_list(rest, begin, end, [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
-          T* to = dots + layout_.rest_weight(row, 0);
-          dot_row(rest.keys, first, last, mu, row, z,
-                  [&](int64_t e, T dot) { to[e] = fresh ? carry * dot : to[e] + carry * dot; });
-        });
+      head_.for_rows(rows.first, rows.last, [&](int64_t row, int) HWY_ATTR {
+        T* to = dots + layout_.rest_weight(row, 0);
+        dot_row(rest.keys, rest.begin[row], rest.begin[row + 1], mu, row, z,
+                [&](int64_t e, T dot) { to[e] = fresh ? carry * dot : to[e] + carry * dot; });
       });
     head_.for_tiles(strip, [&](int64_t tile, int worker) HWY_ATTR {
       dot_tile(layout_, tile, tiles_[static_cast<std::size_t>(worker)].transpose(layout_, tile, mu), z, carry, fresh,
@@ -281,7 +279,6 @@ class BackwardHead {
   bool first_;
   BackwardScratch<T>& scratch_;
   std::vector<TileScratch<T>>& tiles_;
-  RowsView<const T> lse_;
   double* dcoefficients_;
   bool stored_, given_states_, all_states_;
   const T* given_weights_ = nullptr;

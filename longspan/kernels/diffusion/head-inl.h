@@ -48,7 +48,7 @@ struct Head {
   Head(const DiffusionParams<S>& p, const Plan<S>& plan, const Loop& work, int64_t s, int64_t group)
       : params(p),
         planned(plan.pattern(s)),
-        layout(planned.layout),
+        layout(*planned.layout),
         loop(work),
         sequence(s),
         head(group * plan.group()),
@@ -114,15 +114,6 @@ struct Head {
       for (int64_t tile = begin; tile < end; ++tile) use(tile, worker);
     });
   }
-  /// Calls use(begin, end) for ranges of rows that together are [first, last).
-  template <class Use>
-  void for_lists(int64_t first, int64_t last, const Use& use) const {
-    const int64_t units = first < last ? (last - first + kUnitRows - 1) / kUnitRows : 0;
-    loop.run(units, [&](int64_t unit, int) {
-      const int64_t begin = first + unit * kUnitRows;
-      use(begin, std::min(begin + kUnitRows, last));
-    });
-  }
   /// Queries [first, last) of the token tiles of a strip.
   struct Queries {
     int64_t first, last;
@@ -152,7 +143,7 @@ struct Head {
     zero(x, layout.dense_row(layout.dense_rows()), layout.rows());
   }
 
-  /// A panel of the rows of `source`, the first of which is that of token `first`.
+  /// A panel of the rows of `source`, the first of which is that of token `first`, in the order of the layout.
   template <class From>
   void pack(const RowsView<From>& source, int64_t width, int64_t first, Panel<T>& x) const {
     x.reshape(layout.rows(), width);
@@ -161,8 +152,8 @@ struct Head {
       if (removed() && !there[row])
         zero(x, row, row + 1);
       else
-        x.see(panel::pack_rows(source.data + (row - first) * source.row_stride, source.row_stride, width, 1, x.row(0),
-                               x.stride(), row));
+        x.see(panel::pack_rows(source.data + (layout.token(row) - first) * source.row_stride, source.row_stride, width,
+                               1, x.row(0), x.stride(), row));
     });
     copy_columns(x);
     copy_dense_rows(x);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "longspan/kernels/diffusion/diffusion.h"
 
@@ -19,6 +20,7 @@ constexpr int64_t kLongestRun = 1 << 20;
 
 TileLayout::TileLayout(const PatternView& pattern, int64_t first_row)
     : pattern_(pattern), first_row_(first_row), first_tile_row_(round_down(first_row)) {
+  if (pattern.order != nullptr && first_row == 0) reorder();
   dense_rows_before_ = std::lower_bound(pattern.dense_rows, pattern.dense_rows + pattern.dense_row_count, first_row) -
                        pattern.dense_rows;
   column_row_ = round_up(pattern.n);
@@ -26,7 +28,10 @@ TileLayout::TileLayout(const PatternView& pattern, int64_t first_row)
   dense_tiles_ = round_up(dense_rows()) / kLanes;
   token_tiles_ = (round_up(pattern.n) - first_tile_row_) / kLanes;
   token_.assign(static_cast<std::size_t>(rows()), -1);
-  std::iota(token_.begin(), token_.begin() + pattern.n, 0);
+  if (reordered())
+    std::copy(order_.begin(), order_.end(), token_.begin());
+  else
+    std::iota(token_.begin(), token_.begin() + pattern.n, 0);
   std::copy_n(pattern.dense_columns, pattern.dense_column_count, token_.begin() + column_row_);
   std::copy_n(pattern.dense_rows + dense_rows_before_, dense_rows(), token_.begin() + dense_row_);
 
@@ -42,12 +47,60 @@ TileLayout::TileLayout(const PatternView& pattern, int64_t first_row)
     runs_end_.push_back(weights_);
     if (!is_dense(tile)) {
       const int64_t first = std::max(row(tile), first_row_), last = std::min(row(tile) + kLanes, pattern.n);
-      const int64_t rest = pattern.rest.size() == 0 ? 0 : pattern.rest.begin[last] - pattern.rest.begin[first];
+      const int64_t rest = pattern_.rest.size() == 0 ? 0 : pattern_.rest.begin[last] - pattern_.rest.begin[first];
       rest_size_ += rest;
       weights_ = round_up(weights_ + rest);
     }
     offset_.push_back(weights_);
   }
+}
+
+/// The pattern over the rows of a panel: of its pieces it has the diagonal and the rest.
+void TileLayout::reorder() {
+  const PatternView tokens = pattern_;
+  const auto n = static_cast<std::size_t>(tokens.n);
+  order_.assign(tokens.order, tokens.order + tokens.n);
+  place_.resize(n);
+  for (std::size_t row = 0; row < n; ++row) place_[static_cast<std::size_t>(order_[row])] = static_cast<int32_t>(row);
+  entry_of_edge_.resize(static_cast<std::size_t>(tokens.rest.size()));
+  std::vector<std::pair<int32_t, int64_t>> list;  // row of the key, edge
+  rest_begin_.push_back(0);
+  for (std::size_t row = 0; row < n; ++row) {
+    const int64_t i = order_[row];
+    band_begin_.push_back(static_cast<int32_t>(row));
+    band_end_.push_back(static_cast<int32_t>(row) + (tokens.band_begin[i] < tokens.band_end[i] ? 1 : 0));
+    list.clear();
+    for (int64_t e = tokens.rest.begin[i]; e < tokens.rest.begin[i + 1]; ++e)
+      list.emplace_back(place_[static_cast<std::size_t>(tokens.rest.keys[e])], e);
+    std::sort(list.begin(), list.end());
+    for (const auto& [key, edge] : list) {
+      entry_of_edge_[static_cast<std::size_t>(edge)] = static_cast<uint32_t>(rest_keys_.size());
+      rest_keys_.push_back(key);
+    }
+    rest_begin_.push_back(static_cast<int64_t>(rest_keys_.size()));
+  }
+  pattern_.band_begin = band_begin_.data();
+  pattern_.band_end = band_end_.data();
+  pattern_.rest = {tokens.n, rest_begin_.data(), rest_keys_.data()};
+}
+
+void TileLayout::transpose_reordered(const TransposedPatternView& transposed) {
+  std::vector<std::pair<int32_t, uint32_t>> list;  // row of the query, entry
+  own_begin_.push_back(0);
+  for (const int64_t key : order_) {
+    list.clear();
+    for (int64_t e = transposed.rest.begin[key]; e < transposed.rest.begin[key + 1]; ++e)
+      list.emplace_back(place_[static_cast<std::size_t>(transposed.rest.keys[e])],
+                        entry_of_edge_[transposed.rest_edges[e]]);
+    std::sort(list.begin(), list.end());
+    for (const auto& [query, entry] : list) {
+      own_queries_.push_back(query);
+      own_entries_.push_back(entry);
+    }
+    own_begin_.push_back(static_cast<int64_t>(own_queries_.size()));
+  }
+  rest_queries_ = {transposed.rest.rows, own_begin_.data(), own_queries_.data()};
+  rest_entries_ = own_entries_.data();
 }
 
 bool TileLayout::alive(int64_t tile, int64_t lane) const {
@@ -144,6 +197,7 @@ void TileLayout::transpose(const TransposedPatternView& transposed) {
     blocks_[static_cast<std::size_t>(count[static_cast<std::size_t>(j)]++)] = block;
   });
 
+  if (reordered()) return transpose_reordered(transposed);
   rest_queries_ = transposed.rest;
   rest_entries_ = transposed.rest_edges;
   if (first_row_ == 0 || !has_rest()) return;
@@ -160,9 +214,25 @@ void TileLayout::transpose(const TransposedPatternView& transposed) {
   rest_entries_ = own_entries_.data();
 }
 
+int64_t TileLayout::bytes() const {
+  const auto of = [](const auto& values) { return static_cast<int64_t>(values.capacity() * sizeof(values[0])); };
+  return of(token_) + of(is_dense_row_) + of(runs_) + of(run_begin_) + of(runs_end_) + of(offset_) + of(blocks_) +
+         of(block_begin_) + of(order_) + of(place_) + of(band_begin_) + of(band_end_) + of(rest_keys_) +
+         of(rest_begin_) + of(entry_of_edge_) + of(own_begin_) + of(own_queries_) + of(own_entries_);
+}
+
 }  // namespace longspan::kernels::diffusion
 
 namespace longspan::kernels {
+
+DiffusionLayout::DiffusionLayout(const PatternView& pattern, const TransposedPatternView& transposed) {
+  const auto tiles = std::make_shared<diffusion::TileLayout>(pattern);
+  tiles->transpose(transposed);
+  tiles_ = tiles;
+}
+
+int64_t DiffusionLayout::weights() const { return tiles_->weights(); }
+int64_t DiffusionLayout::bytes() const { return tiles_->bytes(); }
 
 int64_t diffusion_weight_count(const PatternView& pattern, int64_t first_row) {
   return diffusion::TileLayout(pattern, first_row).weights();

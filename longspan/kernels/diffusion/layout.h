@@ -9,6 +9,7 @@
 // it sees is a few runs of adjacent rows, cut into blocks at multiples of 16. Holes are weights of zero.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct BlockOfKeys {
   int64_t offset;  ///< of its weights, [kLanes keys][kLanes queries]
 };
 
+// Tokens stand in a panel as they are numbered, or, where the pattern has an order (PatternView::order), in that: rows
+// that are gathered together lie together then. Everything here counts rows of a panel; token() says whose they are.
+
 /// Where the weights of one head stand: tile by tile, those of its runs and then those of the rest of its queries.
 class TileLayout {
  public:
@@ -47,7 +51,10 @@ class TileLayout {
   /// What the backward pass needs besides.
   void transpose(const TransposedPatternView& transposed);
 
+  /// Its pieces count rows of a panel.
   const PatternView& pattern() const { return pattern_; }
+  /// Whether tokens stand in another order than that of their numbers: never where there is a past.
+  bool reordered() const { return !order_.empty(); }
   int64_t tokens() const { return pattern_.n; }
   int64_t first_row() const { return first_row_; }
 
@@ -101,13 +108,23 @@ class TileLayout {
   const CsrView& rest_queries() const { return rest_queries_; }
   int64_t rest_entry(int64_t e) const { return rest_entries_[e]; }
 
+  /// Bytes held.
+  int64_t bytes() const;
+
  private:
   void add_runs(int64_t tile);
   void add_block_runs(int64_t first);
   template <class Begin, class End>
   void add_run(int64_t shift, const Begin& begin, const End& end);
 
+  void reorder();
+  void transpose_reordered(const TransposedPatternView& transposed);
+
   PatternView pattern_;
+  std::vector<int32_t> order_, place_;  ///< token of a row, row of a token; empty: the same
+  std::vector<int32_t> band_begin_, band_end_, rest_keys_;
+  std::vector<int64_t> rest_begin_;
+  std::vector<uint32_t> entry_of_edge_;  ///< of the pattern's rest
   int64_t first_row_, first_tile_row_;
   int64_t column_row_ = 0, dense_row_ = 0;
   int64_t dense_rows_before_ = 0;
@@ -121,7 +138,7 @@ class TileLayout {
   std::vector<int64_t> block_begin_;
   CsrView rest_queries_;
   const uint32_t* rest_entries_ = nullptr;
-  std::vector<int64_t> own_begin_;  ///< the transposed rest without the past, where there is one
+  std::vector<int64_t> own_begin_;  ///< the transposed rest without the past, or in the layout's order
   std::vector<int32_t> own_queries_;
   std::vector<uint32_t> own_entries_;
 };

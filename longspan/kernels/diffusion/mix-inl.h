@@ -39,12 +39,10 @@ void mix(const Head<S>& head, const Weights<T>& weights, const Panel<T>& x, cons
     head.zero(out, queries.first / kLanes * kLanes, queries.first);
     head.zero(out, queries.last, panel::round_up(queries.last, kLanes));
   }
-  head.for_lists(queries.first, queries.last, [&](int64_t begin, int64_t end) HWY_ATTR {
-    head.zero(out, begin, end);
+  head.for_rows(queries.first, queries.last, [&](int64_t row, int) HWY_ATTR {
+    head.zero(out, row, row + 1);
     if (!layout.has_rest()) return;
-    for_each_list(rest, begin, end, [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
-      gather_row(rest.keys, weights.data + layout.rest_weight(row, 0), first, last, x, out, row);
-    });
+    gather_row(rest.keys, weights.data + layout.rest_weight(row, 0), rest.begin[row], rest.begin[row + 1], x, out, row);
   });
   head.for_tiles(weights.strip, [&](int64_t tile, int worker) HWY_ATTR {
     if (layout.is_dense(tile)) head.zero(out, layout.row(tile), layout.row(tile) + kLanes);
@@ -57,8 +55,8 @@ void mix(const Head<S>& head, const Weights<T>& weights, const Panel<T>& x, cons
 template <class S, class T>
 void reorder_rest(const Head<S>& head, const T* weights, T* by_key) {
   const CsrView& queries = head.layout.rest_queries();
-  head.for_lists(0, queries.rows, [&](int64_t begin, int64_t end) {
-    for (int64_t e = queries.begin[begin]; e < queries.begin[end]; ++e)
+  head.for_rows(0, queries.rows, [&](int64_t key, int) HWY_ATTR {
+    for (int64_t e = queries.begin[key]; e < queries.begin[key + 1]; ++e)
       by_key[e] = weights[head.layout.rest_weight(queries.keys[e], head.layout.rest_entry(e))];
   });
 }
@@ -91,16 +89,13 @@ void mix_transposed(const Head<S>& head, const Weights<T>& weights, const Panel<
   const TileLayout& layout = head.layout;
   const CsrView& lists = layout.rest_queries();
   head.zero(out, layout.tokens(), layout.dense_row());
-  head.for_lists(0, layout.tokens(), [&](int64_t begin, int64_t end) HWY_ATTR {
-    if (fresh) head.zero(out, begin, end);
+  head.for_rows(0, layout.tokens(), [&](int64_t key, int) HWY_ATTR {
+    if (fresh) head.zero(out, key, key + 1);
     if (!layout.has_rest()) return;
-    if (weights.by_key == nullptr) {
-      for (int64_t key = begin; key < end; ++key) gather_keys(head, weights, x, out, key);
-      return;
-    }
-    for_each_list(lists, begin, end, [&](int64_t key, int64_t first, int64_t last) HWY_ATTR {
-      gather_row(lists.keys, weights.by_key, first, last, x, out, key);
-    });
+    if (weights.by_key == nullptr)
+      gather_keys(head, weights, x, out, key);
+    else
+      gather_row(lists.keys, weights.by_key, lists.begin[key], lists.begin[key + 1], x, out, key);
   });
   // Those of dense columns have blocks of all tiles: a unit each, and first.
   const int64_t token_tiles = layout.column_row() / kLanes, columns = layout.key_tiles() - token_tiles;

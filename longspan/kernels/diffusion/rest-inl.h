@@ -1,8 +1,8 @@
 // The rest of a pattern: sums and dot products over lists of single rows.
 //
 // A row of 64 columns is four cache lines that no other row shares, and the lists say early which come next: the
-// processor has dozens of them under way. Working the lists by blocks of rows that fit the second-level cache was
-// measured from 4,096 to 65,536 rows and is slower everywhere, by the ends of the pieces that it makes.
+// processor has dozens of them under way. Working the lists by blocks of keys that fit the second-level cache, or by
+// slices of the columns that do, is no faster at any length (benchmarks/rest_tiling.cc; docs/ops/diffusion.md, Cost).
 //
 // Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
 #if defined(LONGSPAN_KERNELS_DIFFUSION_REST_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -140,12 +140,6 @@ HWY_INLINE void dot_row(const int32_t* keys, int64_t first, int64_t last, const 
     sum_four(d, sums[0], sums[1], sums[2], sums[3], dots);
     for (int64_t i = 0; i < HWY_MIN(4, last - e); ++i) use(e + i, dots[i]);
   }
-}
-
-/// use(row, first, last): the lists [first, last) of the rows [begin, end).
-template <class Use>
-HWY_INLINE void for_each_list(const CsrView& lists, int64_t begin, int64_t end, const Use& use) {
-  for (int64_t row = begin; row < end; ++row) use(row, lists.begin[row], lists.begin[row + 1]);
 }
 
 }  // namespace longspan::kernels::diffusion::HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// The weights of one head: from scores, and from the log of their sums.
+// The weights of one head from their scores.
 //
 // Per-target header: include it between the per-target guards of a file that uses <hwy/foreach_target.h>.
 #if defined(LONGSPAN_KERNELS_DIFFUSION_WEIGHTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -43,21 +43,21 @@ void score_rest(const Head<S>& head, Strip strip, const Panel<T>& queries, const
   const CsrView& rest = layout.pattern().rest;
   const T scale = head.score_scale(), invalid = head.validity().score;
   const auto rows = head.queries(strip);
-  head.for_lists(rows.first, rows.last, [&](int64_t begin, int64_t end) HWY_ATTR {
-    for_each_list(rest, begin, end, [&](int64_t row, int64_t first, int64_t last) HWY_ATTR {
-      T* to = weights + layout.rest_weight(row, 0);
-      dot_row(rest.keys, first, last, queries, row, keys, [&](int64_t e, T dot) { to[e] = scale * dot; });
-      if (head.there == nullptr) return;
-      for (int64_t e = first; e < last; ++e)
-        if (!head.is_there(row) || !head.is_there(rest.keys[e])) to[e] = invalid;
-    });
+  head.for_rows(rows.first, rows.last, [&](int64_t row, int) HWY_ATTR {
+    const int64_t first = rest.begin[row], last = rest.begin[row + 1];
+    T* to = weights + layout.rest_weight(row, 0);
+    dot_row(rest.keys, first, last, queries, row, keys, [&](int64_t e, T dot) { to[e] = scale * dot; });
+    if (head.there == nullptr) return;
+    for (int64_t e = first; e < last; ++e)
+      if (!head.is_there(row) || !head.is_there(rest.keys[e])) to[e] = invalid;
   });
 }
 
-/// Weights of a strip from scores. Writes lse.
+/// Weights of a strip from scores. Writes lse unless it is nullptr. The backward pass forms them so, too: exp(a - lse)
+/// would lose the digits of lse.
 template <class S, class T>
 void form_weights(const Head<S>& head, Strip strip, const Panel<T>& queries, const Panel<T>& keys,
-                  const RowsView<T>& lse, std::vector<TileScratch<T>>& scratch, T* weights) {
+                  const RowsView<T>* lse, std::vector<TileScratch<T>>& scratch, T* weights) {
   const TileLayout& layout = head.layout;
   score_rest(head, strip, queries, keys, weights);
   head.for_tiles(strip, [&](int64_t tile, int worker) HWY_ATTR {
@@ -76,47 +76,12 @@ void form_weights(const Head<S>& head, Strip strip, const Panel<T>& queries, con
     HWY_ALIGN T log_sums[kLanes];
     for (int v = 0; v < kVectors; ++v) hn::Store(maxima[v], d, maximum + v * N);
     softmax_tile(layout, tile, weights, maximum, log_sums);
+    if (lse == nullptr) return;
     for (int64_t lane = 0; lane < kLanes; ++lane)
       if (layout.alive(tile, lane)) {
         const int64_t i = layout.token(layout.row(tile) + lane) - layout.first_row();
-        lse.data[i * lse.row_stride] = log_sums[lane];
+        lse->data[i * lse->row_stride] = log_sums[lane];
       }
-  });
-}
-
-/// Weights of a strip again, from lse.
-template <class S, class T>
-void form_weights_again(const Head<S>& head, Strip strip, const Panel<T>& queries, const Panel<T>& keys,
-                        const RowsView<const T>& lse, std::vector<TileScratch<T>>& scratch, T* weights) {
-  const TileLayout& layout = head.layout;
-  score_rest(head, strip, queries, keys, weights);
-  head.for_tiles(strip, [&](int64_t tile, int worker) HWY_ATTR {
-    const panel::TileTag<T> d;
-    using V = hn::Vec<panel::TileTag<T>>;
-    constexpr int N = panel::Blocking<T>::lanes;
-    constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    HWY_ALIGN T shift[kLanes];  // log2 e times lse, +infinity for a row without a finite score
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      shift[lane] = kInfinity;
-      if (!layout.alive(tile, lane)) continue;
-      const int64_t i = layout.token(layout.row(tile) + lane) - layout.first_row();
-      const T log_sum = lse.data[i * lse.row_stride];
-      if (log_sum != -kInfinity) shift[lane] = log_sum * static_cast<T>(panel::kLog2E);
-    }
-    const V minus_infinity = hn::Set(d, -kInfinity);
-    score_tile(layout, tile, scratch[static_cast<std::size_t>(worker)].transpose(layout, tile, queries), keys,
-               head.score_scale(), head.validity(),
-               [&](const Run& run, int64_t at, int v, V score, bool holes) HWY_ATTR {
-                 V weight = panel::Exp2(d, hn::Sub(score, hn::Load(d, shift + v * N)));
-                 if (holes) weight = hn::IfThenZeroElse(hn::Eq(score, minus_infinity), weight);
-                 hn::Store(weight, d, weights + run.offset + at * kLanes + v * N);
-               });
-    for_each_rest(layout, tile, [&](int64_t lane, int64_t first, int64_t count) HWY_ATTR {
-      const V shifts = hn::Set(d, shift[lane]);
-      map_row(weights + first, count, [&](V x, auto) HWY_ATTR {
-        return hn::IfThenZeroElse(hn::Eq(x, minus_infinity), panel::Exp2(d, hn::Sub(x, shifts)));
-      });
-    });
   });
 }
 
