@@ -98,8 +98,9 @@ TEST(Extremes, TableOfTheSpecification) {
       {"window_overlap+global+random", with(with(w, "r", 16), "g", 16), .1351, .359, 1.223, .641, .01},
       {"random", {{"r", int64_t{32}}}, .0322, .746, 1.226, .254, .01},
       {"uniform", {{"uniform_r", int64_t{32}}}, .0322, .0066, 1.216, .993, 0},
-      // Not lambda_2 and beta (.535, .465): with 32 rows of blocks they vary with the seed by several hundredths.
-      {"bigbird", {{"b", int64_t{32}}, {"bigbird_r", int64_t{3}}}, .2949, 0, 1.317, 0, .01},
+      // 32 rows of blocks draw 84 random ones in all: over seeds 0 to 29 lambda_2 is .529 with a standard deviation of
+      // .023 (lambda_max .020); three of them.
+      {"bigbird", {{"b", int64_t{32}}, {"bigbird_r", int64_t{3}}}, .2949, .535, 1.317, .465, .07},
   };
   for (const Row& row : rows) {
     const patterns::Pattern pattern = pattern_of(row.name, 1024, row.values);
@@ -108,7 +109,6 @@ TEST(Extremes, TableOfTheSpecification) {
     EXPECT_TRUE(found->second.converged && found->largest.converged) << row.name;
     const auto digits = [](double printed) { return printed < .01 ? 6e-5 : 6e-4; };
     EXPECT_NEAR(found->largest.value, row.largest, std::max(row.spread, 6e-4)) << row.name;
-    if (row.beta == 0) continue;
     EXPECT_NEAR(found->second.value, row.second, std::max(row.spread, digits(row.second))) << row.name;
     EXPECT_NEAR(found->beta, row.beta, std::max(row.spread, 6e-4)) << row.name;
   }
