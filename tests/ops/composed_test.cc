@@ -12,6 +12,7 @@
 #include "longspan/base/dropout.h"
 #include "longspan/ops/common/dropout.h"
 #include "longspan/ops/common/packing.h"
+#include "longspan/ops/delta_memory/delta_memory.h"
 #include "longspan/ops/local_attention/local_attention.h"
 #include "longspan/ops/orthogonal_memory/orthogonal_memory.h"
 #include "tests/ops/tensors.h"
@@ -91,6 +92,11 @@ void expect_linear_memory(const std::function<at::Tensor(const std::vector<at::T
 }
 
 TEST(ComposedForm, MemoryIsLinearInTheLength) {
+  for (const bool delta : {true, false})
+    expect_linear_memory([delta](const auto& t) {
+      return std::get<0>(delta_memory(t[0], t[0], t[1], t[1].select(3, 0).sigmoid(), -t[1].square(), std::nullopt,
+                                      {.delta = delta, .backend = "composed"}));
+    });
   expect_linear_memory([](const auto& t) {
     return local_attention(t[0], t[1], t[1], std::nullopt, {.reach_left = 15, .backend = "composed"});
   });

@@ -42,6 +42,38 @@ TEST(Diffusion, OneHopOverAllPairsIsSoftmaxAttention) {
   EXPECT_TRUE(near(out, expected, 1e-14 * max_abs(v)));
 }
 
+// What was made of a pattern is kept beside its tensor, and goes by what stands in it now.
+TEST(Diffusion, APatternThatIsKnownIsStillRead) {
+  const int64_t n = 40;
+  const auto random = [&](uint64_t seed) {
+    return pattern_tensor(
+        patterns::build_pattern(patterns::pattern_options("random", {{"r", int64_t{3}}}), n, {.seed = seed}));
+  };
+  const at::Tensor q = randn({1, 2, n, 4}), coefficients = diffusion_coefficients(DiffusionKind::single, 1, {}, {}, {});
+  const auto run = [&](const at::Tensor& pattern) { return diffusion(q, q, q, coefficients, {{pattern}}, {}); };
+  const at::Tensor one = random(1), two = random(2), of_one = run(one), of_two = run(two);
+  ASSERT_EQ(one.numel(), two.numel());
+  EXPECT_FALSE(same_bits(of_one, of_two));
+  for (int times = 0; times < 3; ++times) EXPECT_TRUE(same_bits(run(one), of_one));
+  at::Tensor words = one.clone();
+  EXPECT_TRUE(same_bits(run(words), of_one));
+  words.copy_(two);  // the same memory, another pattern
+  EXPECT_TRUE(same_bits(run(words), of_two));
+  const int64_t last = words.numel() - 1;
+  words.data_ptr<int32_t>()[last] += 1;  // nobody is told
+  EXPECT_EQ(value_error([&] { run(words); }),
+            "diffusion: patterns[0]: expected a pattern as longspan::pattern makes it, got one that was changed");
+  words.data_ptr<int32_t>()[last] -= 1;
+  EXPECT_TRUE(same_bits(run(words), of_two));
+  // Memory of a pattern that is gone may be another's.
+  for (uint64_t seed = 3; seed < 40; ++seed) {
+    const at::Tensor fresh = random(seed);
+    EXPECT_TRUE(same_bits(run(fresh), diffusion(q, q, q, coefficients, {{fresh}}, {.backend = "kernel"})));
+    EXPECT_TRUE(
+        near(run(fresh), diffusion(q, q, q, coefficients, {{fresh}}, {.backend = "reference"}), 1e-13 * max_abs(q)));
+  }
+}
+
 TEST(Diffusion, StreamsGoOn) {
   const int64_t n = 30, cut = 17;
   const auto pattern = [](int64_t m) {

@@ -53,26 +53,30 @@ void set_backend_log(BackendLog log) {
   kept.on = kept.function != nullptr;
 }
 
-Backend choose_backend(const char* op, std::string_view requested, const at::Tensor& q) {
-  if (requested == "auto") return has_kernel(q) ? Backend::kernel : Backend::composed;
+Backend choose_backend(const char* op, std::string_view requested, const at::Tensor& q, std::string_view beyond) {
+  if (requested == "auto") return has_kernel(q) && beyond.empty() ? Backend::kernel : Backend::composed;
   if (requested == "composed") return Backend::composed;
   if (requested == "reference") return Backend::reference;
   TORCH_CHECK_VALUE(requested == "kernel", op, ": backend: expected auto, kernel, composed or reference, got ",
                     requested);
   TORCH_CHECK_VALUE(has_kernel(q), op, ": backend: the kernel takes float32, float64 and bfloat16 on the CPU, got ",
                     dtype_name(q), " on ", q.device());
+  TORCH_CHECK_VALUE(beyond.empty(), op,
+                    ": backend: expected composed, reference or auto, got kernel, which does not take ", beyond);
   return Backend::kernel;
 }
 
-void report_backend(const char* op, std::string_view requested, Backend chosen, const at::Tensor& q) {
+void report_backend(const char* op, std::string_view requested, Backend chosen, const at::Tensor& q,
+                    std::string_view beyond) {
   Log& log = the_log();
   if (!log.on.load(std::memory_order_relaxed)) return;
   const std::shared_ptr<const BackendLog> function = log.get();
   if (!function) return;
-  const std::string reason =
-      requested != "auto" ? "asked for"
-                          : str_cat(chosen == Backend::kernel ? "there is a kernel for " : "there is no kernel for ",
-                                    dtype_name(q), " on ", q.device().str());
+  std::string reason = "asked for";
+  if (requested == "auto") {
+    reason = chosen == Backend::kernel ? "there is a kernel for " : "there is no kernel for ";
+    reason += has_kernel(q) && !beyond.empty() ? std::string(beyond) : str_cat(dtype_name(q), " on ", q.device().str());
+  }
   (*function)(op, backend_name(chosen), reason);
 }
 

@@ -11,10 +11,13 @@ namespace longspan::ops {
 enum class Backend { kernel, composed, reference };
 
 /// `requested`: "auto" (the kernel where there is one, else the composed form), "kernel", "composed", "reference".
-Backend choose_backend(const char* op, std::string_view requested, const at::Tensor& q);
+/// `beyond`: what of the call the kernel does not take although it takes q's dtype and device ("R = 300, more than
+/// 256"); empty: nothing.
+Backend choose_backend(const char* op, std::string_view requested, const at::Tensor& q, std::string_view beyond = "");
 
 /// Tells the backend log (backend_log.h), if there is one, what is about to run: called where the work is done, once
 /// for each call of the operator.
-void report_backend(const char* op, std::string_view requested, Backend chosen, const at::Tensor& q);
+void report_backend(const char* op, std::string_view requested, Backend chosen, const at::Tensor& q,
+                    std::string_view beyond = "");
 
 }  // namespace longspan::ops

@@ -7,6 +7,7 @@
 #include <c10/core/SymIntArrayRef.h>
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -119,6 +120,20 @@ void check_dropout_origin(const char* op, const at::Tensor& origin, const Int& s
 inline bool has_values(const at::Tensor& t) {
   return !t.is_meta() && t.has_storage() && !t.unsafeGetTensorImpl()->is_python_dispatch() &&
          !t.key_set().has(c10::DispatchKey::Functionalize);
+}
+
+/// Positions consumed by streams, `t` [S]: neither negative nor beyond int64 after `rows` more at the most; where the
+/// values can be seen.
+inline void check_positions(const char* op, const char* name, const at::Tensor& t, int64_t rows) {
+  if (!has_values(t)) return;
+  const at::Tensor on_cpu = t.to(at::kCPU).contiguous();
+  const int64_t most = std::numeric_limits<int64_t>::max() - rows;
+  for (int64_t s = 0; s < on_cpu.numel(); ++s) {
+    const int64_t value = on_cpu.const_data_ptr<int64_t>()[s];
+    TORCH_CHECK_VALUE(value >= 0, op, ": ", name, ": expected 0 or more, got ", value, " at index ", s);
+    TORCH_CHECK_VALUE(value <= most, op, ": ", name, ": expected at most 2^63 - 1 - N = ", most, ", got ", value,
+                      " at index ", s);
+  }
 }
 
 }  // namespace longspan::ops

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <optional>
 #include <type_traits>
@@ -20,7 +21,7 @@ static_assert(sizeof(at::BFloat16) == sizeof(BFloat16));
 template <class T>
 using TensorElement = std::conditional_t<std::is_same_v<T, BFloat16>, at::BFloat16, T>;
 
-/// View of [B, H, N, D] by its strides.
+/// View of [B, H, N, D] by its strides; of [B, H, N] as rows of width 1.
 template <class T>
 RowsView<const T> rows(const at::Tensor& t) {
   return {reinterpret_cast<const T*>(t.const_data_ptr<TensorElement<T>>()), t.stride(0), t.stride(1), t.stride(2)};
@@ -46,6 +47,13 @@ inline at::Tensor empty_rows(const c10::SymInt& batch, const c10::SymInt& heads,
 /// An uninitialised gradient of [B, H, N, D] in its memory layout.
 inline at::Tensor empty_rows_like(const at::Tensor& t) {
   return empty_rows(t.sym_size(0), t.sym_size(1), t.sym_size(2), t.sym_size(3), t);
+}
+
+inline at::Tensor uninitialised_like(const at::Tensor& t) { return at::empty(t.sizes(), t.options()); }
+
+/// A gradient [B, H, N, D] that is zero everywhere: one row, read again and again.
+inline at::Tensor zero_rows(const at::Tensor& like) {
+  return at::zeros({like.size(3)}, like.options()).expand(like.sizes());
 }
 
 /// The tensor in the layout that empty_rows() would give it; differentiable.

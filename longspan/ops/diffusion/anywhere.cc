@@ -19,7 +19,7 @@ Outputs forward_anywhere(const Inputs& x, const Patterns& patterns, const Option
 
 Gradients backward_anywhere(const at::Tensor& dout, const Inputs& x, const Patterns& patterns, const Kept& kept,
                             const Options& o) {
-  check_backward(check<int64_t>(x, patterns, o), dout, x, kept.lse);
+  check_backward(check<int64_t>(x, patterns, o), dout, x);
   return backward_in_aten(choose_backend(kOp, o.backend, x.q), dout, x, patterns, o);
 }
 
@@ -31,9 +31,8 @@ Extended extend_anywhere(const Inputs& x, const Past& past, const Patterns& patt
 }
 
 ExtendGradients extend_backward_anywhere(const ExtendedGradients& gradients, const Inputs& x, const Past& past,
-                                         const Patterns& patterns, const at::Tensor& new_states, const at::Tensor& lse,
-                                         const Options& o) {
-  check_extend_backward(check_extend<int64_t>(x, past, patterns, o), gradients, x, new_states, lse);
+                                         const Patterns& patterns, const at::Tensor& new_states, const Options& o) {
+  check_extend_backward(check_extend<int64_t>(x, past, patterns, o), gradients, x, new_states);
   return extend_backward_in_aten(choose_backend(kExtendOp, o.backend, x.q), gradients, x, past, patterns, o);
 }
 

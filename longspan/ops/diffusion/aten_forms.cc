@@ -255,7 +255,7 @@ AtenOutputs run(Backend chosen, const Inputs& x, const LoadedPatterns& patterns,
 
 AtenOutputs run_in_aten(Backend chosen, const Inputs& x, const Patterns& given, const Options& o, bool want_states) {
   const auto shape = check<int64_t>(x, given, o);
-  const LoadedPatterns patterns(kOp, given, shape.sequences);
+  const LoadedPatterns patterns(kOp, given, shape.sequences, /*again=*/true);
   if (o.cu_seqlens)
     patterns.check_packing(*o.cu_seqlens, shape.rows);
   else
@@ -266,7 +266,7 @@ AtenOutputs run_in_aten(Backend chosen, const Inputs& x, const Patterns& given, 
 AtenOutputs run_extend_in_aten(Backend chosen, const Inputs& x, const Past& past, const Patterns& given,
                                const Options& o) {
   const auto shape = check_extend<int64_t>(x, past, given, o);
-  const LoadedPatterns patterns(kExtendOp, given, shape.sequences);
+  const LoadedPatterns patterns(kExtendOp, given, shape.sequences, /*again=*/false);
   patterns.check_sizes(shape.keys);
   return run(chosen, x, patterns, o, past.states, past.positions, /*want_states=*/true);
 }

@@ -2,6 +2,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "longspan/ops/common/second_derivative.h"
 #include "longspan/ops/diffusion/aten_forms.h"
 #include "longspan/ops/diffusion/check.h"
 #include "longspan/ops/diffusion/dispatch.h"
@@ -12,11 +13,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-[[noreturn]] void refuse_second_derivative(const char* op) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, op, ": expected one derivative, got a second one; the backends composed and reference have it");
-}
 
 // What a backward pass needs of the call: tensors as saved variables, everything else beside them. `own` are those of
 // an operator, before those that all have.
@@ -77,17 +73,17 @@ class Diffuse : public torch::autograd::Function<Diffuse> {
     at::AutoDispatchBelowADInplaceOrView below;
     const Outputs y = call_forward({q, k, v, coefficients}, patterns, o, keep);
     ctx->mark_non_differentiable({y.lse, y.weights, y.states});
-    save(ctx, {q, k, v, coefficients, y.lse, y.weights, y.states}, patterns, o);
+    save(ctx, {q, k, v, coefficients, y.weights, y.states}, patterns, o);
     return {y.out, y.lse, y.weights, y.states};
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     variable_list result(7);
     if (!grads[0].defined()) return result;
-    const Saved s(ctx, 7);
+    const Saved s(ctx, 6);
     const auto kept = [&](std::size_t i) { return is_none(s.own[i]) ? OptionalTensor() : optional(s.own[i]); };
-    std::tie(result[0], result[1], result[2], result[3]) = call_backward(
-        grads[0], {s.own[0], s.own[1], s.own[2], s.own[3]}, s.patterns, {s.own[4], kept(5), kept(6)}, s.options);
+    std::tie(result[0], result[1], result[2], result[3]) =
+        call_backward(grads[0], {s.own[0], s.own[1], s.own[2], s.own[3]}, s.patterns, {kept(4), kept(5)}, s.options);
     return result;
   }
 };
@@ -114,17 +110,17 @@ class Extend : public torch::autograd::Function<Extend> {
     at::AutoDispatchBelowADInplaceOrView below;
     auto [out, new_states, lse] = call_extend({q, k, v, coefficients}, {states, positions}, patterns, o);
     ctx->mark_non_differentiable({lse});
-    save(ctx, {q, k, v, coefficients, states, positions.value_or(at::Tensor()), new_states, lse}, patterns, o);
+    save(ctx, {q, k, v, coefficients, states, positions.value_or(at::Tensor()), new_states}, patterns, o);
     return {out, new_states, lse};
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     variable_list result(8);
     if (!grads[0].defined() && !grads[1].defined()) return result;
-    const Saved s(ctx, 8);
+    const Saved s(ctx, 7);
     std::tie(result[0], result[1], result[2], result[3], result[4]) =
         call_extend_backward({optional(grads[0]), optional(grads[1])}, {s.own[0], s.own[1], s.own[2], s.own[3]},
-                             {s.own[4], optional(s.own[5])}, s.patterns, s.own[6], s.own[7], s.options);
+                             {s.own[4], optional(s.own[5])}, s.patterns, s.own[6], s.options);
     return result;
   }
 };
@@ -134,11 +130,10 @@ class ExtendBackward : public torch::autograd::Function<ExtendBackward> {
   static variable_list forward(AutogradContext*, const OptionalTensor& dout, const OptionalTensor& dnew_states,
                                const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const at::Tensor& coefficients, const at::Tensor& states, const Past& past,
-                               const Patterns& patterns, const at::Tensor& new_states, const at::Tensor& lse,
-                               const Options& options) {
+                               const Patterns& patterns, const at::Tensor& new_states, const Options& options) {
     at::AutoDispatchBelowADInplaceOrView below;
     auto [dq, dk, dv, dcoefficients, dstates] = call_extend_backward(
-        {dout, dnew_states}, {q, k, v, coefficients}, {states, past.positions}, patterns, new_states, lse, options);
+        {dout, dnew_states}, {q, k, v, coefficients}, {states, past.positions}, patterns, new_states, options);
     return {dq, dk, dv, dcoefficients, dstates};
   }
 
@@ -176,9 +171,9 @@ Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, con
 }
 
 ExtendGradients extend_backward(const ExtendedGradients& g, const Inputs& x, const Past& past, const Patterns& patterns,
-                                const at::Tensor& new_states, const at::Tensor& lse, const Options& o) {
-  const auto y = ExtendBackward::apply(g.out, g.states, x.q, x.k, x.v, x.coefficients, past.states, past, patterns,
-                                       new_states, lse, o);
+                                const at::Tensor& new_states, const Options& o) {
+  const auto y =
+      ExtendBackward::apply(g.out, g.states, x.q, x.k, x.v, x.coefficients, past.states, past, patterns, new_states, o);
   return {y[0], y[1], y[2], y[3], y[4]};
 }
 

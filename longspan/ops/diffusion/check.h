@@ -161,13 +161,12 @@ void check_result(const char* op, const char* name, const at::Tensor& t, c10::Ar
   check_same_device(op, name, t, q);
 }
 template <class Int>
-void check_backward(const Shape<Int>& s, const at::Tensor& dout, const Inputs& x, const at::Tensor& lse) {
+void check_backward(const Shape<Int>& s, const at::Tensor& dout, const Inputs& x) {
   check_result<Int>(kOp, "dout", dout, {s.batch, s.heads, s.rows, s.value_width}, x.q.scalar_type(), x.q);
-  check_result<Int>(kOp, "lse", lse, {s.batch, s.heads, s.rows}, sum_dtype(x.q), x.q);
 }
 template <class Int>
 void check_extend_backward(const Shape<Int>& s, const ExtendedGradients& gradients, const Inputs& x,
-                           const at::Tensor& new_states, const at::Tensor& lse) {
+                           const at::Tensor& new_states) {
   const auto states = [&](const char* name, const at::Tensor& t) {
     check_result<Int>(kExtendOp, name, t, {s.batch, s.heads, s.hops, s.rows, s.value_width}, sum_dtype(x.q), x.q);
   };
@@ -176,7 +175,6 @@ void check_extend_backward(const Shape<Int>& s, const ExtendedGradients& gradien
                       x.q);
   if (gradients.states) states("dnew_states", *gradients.states);
   states("new_states", new_states);
-  check_result<Int>(kExtendOp, "lse", lse, {s.batch, s.heads, s.rows}, sum_dtype(x.q), x.q);
 }
 
 /// What stands for weights or states that are not kept, and whether a result is that.

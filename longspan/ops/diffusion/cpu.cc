@@ -81,7 +81,7 @@ class Operands {
  private:
   Operands(const char* op, const Shape<int64_t>& s, const Inputs& x, const Patterns& patterns, const Options& o)
       : shape(s),
-        patterns_(op, patterns, s.sequences),
+        patterns_(op, patterns, s.sequences, /*again=*/std::string_view(op) == kOp),
         q_(dense_rows(x.q)),
         k_(dense_rows(x.k)),
         v_(dense_rows(x.v)),
@@ -92,7 +92,10 @@ class Operands {
         hop_dropout_(load_dropout(o.hop_dropout, o.dropout_seed)),
         dropout_per_hop_(o.dropout_mode == "per_hop"),
         edge_weights_(o.edge_weights == "stored" ? kernels::EdgeWeights::stored : kernels::EdgeWeights::recomputed) {
-    for (int64_t i = 0; i < patterns_.count(); ++i) views_.push_back({patterns_[i].view(), patterns_[i].transposed()});
+    const bool past = s.keys > s.rows;
+    for (int64_t i = 0; i < patterns_.count(); ++i)
+      views_.push_back(
+          {patterns_[i].view(), patterns_[i].transposed(), past ? nullptr : &patterns_.loaded(i).layout()});
   }
 
   LoadedPatterns patterns_;
@@ -168,10 +171,10 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, const Patterns& patt
                    const Options& o) {
   const Backend chosen = choose_backend(kOp, o.backend, x.q);
   const Operands operands(x, patterns, o);
-  check_backward(operands.shape, dout, x, kept.lse);
+  check_backward(operands.shape, dout, x);
   if (chosen != Backend::kernel) return backward_in_aten(chosen, dout, x, patterns, o);
   check_kept(operands.shape, kept, operands.weight_count(), o, x);
-  const at::Tensor dense_dout = dense_rows(dout), lse = kept.lse.contiguous();
+  const at::Tensor dense_dout = dense_rows(dout);
   const at::Tensor weights = on_cpu(kept.weights), states = on_cpu(kept.states);
   const at::Tensor dq = empty_rows_like(x.q), dk = empty_rows_like(x.k), dv = empty_rows_like(x.v);
   const at::Tensor dcoefficients = at::empty(x.coefficients.sizes(), x.coefficients.options());
@@ -181,7 +184,6 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, const Patterns& patt
     operands.fill(p);
     p.backward = backward_states(o.backward, states.defined());
     p.dout = rows<S>(dense_dout);
-    p.lse = lse_rows(lse.const_data_ptr<T>(), lse);
     if (weights.defined()) p.weights = weights.const_data_ptr<T>();
     if (states.defined()) p.states = states.const_data_ptr<T>();
     p.dq = mutable_rows<S>(dq);
@@ -222,15 +224,14 @@ Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, con
 }
 
 ExtendGradients extend_backward(const ExtendedGradients& g, const Inputs& x, const Past& past, const Patterns& patterns,
-                                const at::Tensor& new_states, const at::Tensor& lse, const Options& o) {
+                                const at::Tensor& new_states, const Options& o) {
   const Backend chosen = choose_backend(kExtendOp, o.backend, x.q);
   const Operands operands(x, past, patterns, o);
   const auto& s = operands.shape;
-  check_extend_backward(s, g, x, new_states, lse);
+  check_extend_backward(s, g, x, new_states);
   if (chosen != Backend::kernel) return extend_backward_in_aten(chosen, g, x, past, patterns, o);
   const at::Tensor dout =
       g.out ? dense_rows(*g.out) : at::zeros({s.batch, s.heads, s.rows, s.value_width}, x.q.options());
-  const at::Tensor dense_lse = lse.contiguous();
   const at::Tensor states = joined_states(past.states, new_states);
   at::Tensor dstates_out;
   if (g.states) dstates_out = joined_states(at::zeros(past.states.sizes(), past.states.options()), *g.states);
@@ -243,7 +244,6 @@ ExtendGradients extend_backward(const ExtendedGradients& g, const Inputs& x, con
     operands.fill(p);
     p.backward = backward_states(o.backward, true);
     p.dout = rows<S>(dout);
-    p.lse = lse_rows(dense_lse.const_data_ptr<T>(), dense_lse);
     p.states = states.const_data_ptr<T>();
     if (dstates_out.defined()) p.dstates_out = dstates_out.const_data_ptr<T>();
     p.dstates = dstates.mutable_data_ptr<T>();
@@ -259,7 +259,7 @@ ExtendGradients extend_backward(const ExtendedGradients& g, const Inputs& x, con
 }  // namespace
 
 int64_t count_weights(const Inputs& x, const Patterns& given, int64_t sequences) {
-  return x.q.size(1) * LoadedPatterns(kOp, given, sequences).weights();
+  return x.q.size(1) * LoadedPatterns(kOp, given, sequences, /*again=*/true).weights();
 }
 
 }  // namespace longspan::ops::diffuse

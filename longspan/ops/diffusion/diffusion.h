@@ -47,7 +47,7 @@ struct DiffusionOptions {
   std::optional<at::Tensor> dropout_origin = std::nullopt;
   /// Where the backward pass has the states of the hops from: "recompute_slices", "store_all", "recompute_quadratic".
   std::string_view backward = "recompute_slices";
-  /// "stored" (kept for the backward pass), "recomputed" (lse alone is kept).
+  /// "stored" (kept for the backward pass), "recomputed" (formed again in every hop).
   std::string_view edge_weights = "stored";
   /// As for local_attention.
   std::string_view backend = "auto";

@@ -53,9 +53,9 @@ Outputs call_forward(const Inputs& x, const Patterns& p, const Options& o, const
 Gradients call_backward(const at::Tensor& dout, const Inputs& x, const Patterns& p, const Kept& kept,
                         const Options& o) {
   static const auto op = find_operator<decltype(flat_backward<call_backward>)>("longspan::diffusion_backward");
-  return op.call(dout, x.q, x.k, x.v, x.coefficients, p.patterns, p.pattern_of, kept.lse, kept.weights, kept.states,
-                 o.scale, o.cu_seqlens, o.valid, o.padding, o.attention_dropout, o.dropout_mode, o.hop_dropout,
-                 o.dropout_seed, o.dropout_origin, o.backward, o.edge_weights, o.backend);
+  return op.call(dout, x.q, x.k, x.v, x.coefficients, p.patterns, p.pattern_of, kept.weights, kept.states, o.scale,
+                 o.cu_seqlens, o.valid, o.padding, o.attention_dropout, o.dropout_mode, o.hop_dropout, o.dropout_seed,
+                 o.dropout_origin, o.backward, o.edge_weights, o.backend);
 }
 
 Extended call_extend(const Inputs& x, const Past& past, const Patterns& p, const Options& o) {
@@ -66,11 +66,11 @@ Extended call_extend(const Inputs& x, const Past& past, const Patterns& p, const
 }
 
 ExtendGradients call_extend_backward(const ExtendedGradients& g, const Inputs& x, const Past& past, const Patterns& p,
-                                     const at::Tensor& new_states, const at::Tensor& lse, const Options& o) {
+                                     const at::Tensor& new_states, const Options& o) {
   static const auto op =
       find_operator<decltype(flat_extend_backward<call_extend_backward>)>("longspan::diffusion_extend_backward");
   return op.call(g.out, g.states, x.q, x.k, x.v, x.coefficients, past.states, p.patterns, p.pattern_of, past.positions,
-                 new_states, lse, o.scale, o.attention_dropout, o.dropout_mode, o.hop_dropout, o.dropout_seed,
+                 new_states, o.scale, o.attention_dropout, o.dropout_mode, o.hop_dropout, o.dropout_seed,
                  o.dropout_origin, o.backward, o.edge_weights, o.backend);
 }
 

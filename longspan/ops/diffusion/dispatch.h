@@ -26,7 +26,6 @@ using OutputTuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
 /// What a forward pass left for the backward pass besides its operands.
 struct Kept {
-  at::Tensor lse;
   OptionalTensor weights, states;
 };
 
@@ -59,8 +58,7 @@ Gradients call_backward(const at::Tensor& dout, const Inputs& x, const Patterns&
                         const Options& options);
 Extended call_extend(const Inputs& x, const Past& past, const Patterns& patterns, const Options& options);
 ExtendGradients call_extend_backward(const ExtendedGradients& gradients, const Inputs& x, const Past& past,
-                                     const Patterns& patterns, const at::Tensor& new_states, const at::Tensor& lse,
-                                     const Options& options);
+                                     const Patterns& patterns, const at::Tensor& new_states, const Options& options);
 
 /// The argument list of the schemas around function(Inputs, Patterns, Options, Keep).
 template <auto function>
@@ -95,12 +93,12 @@ at::Tensor flat_diffusion(const at::Tensor& q, const at::Tensor& k, const at::Te
 template <auto function>
 Gradients flat_backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const at::Tensor& coefficients, at::TensorList patterns, const OptionalTensor& pattern_of,
-                        const at::Tensor& lse, const OptionalTensor& weights, const OptionalTensor& states,
-                        std::optional<double> scale, const OptionalTensor& cu_seqlens, const OptionalTensor& valid,
-                        std::string_view padding, double attention_dropout, std::string_view dropout_mode,
-                        double hop_dropout, const OptionalTensor& dropout_seed, const OptionalTensor& dropout_origin,
+                        const OptionalTensor& weights, const OptionalTensor& states, std::optional<double> scale,
+                        const OptionalTensor& cu_seqlens, const OptionalTensor& valid, std::string_view padding,
+                        double attention_dropout, std::string_view dropout_mode, double hop_dropout,
+                        const OptionalTensor& dropout_seed, const OptionalTensor& dropout_origin,
                         std::string_view backward, std::string_view edge_weights, std::string_view backend) {
-  return function(dout, Inputs{q, k, v, coefficients}, Patterns{patterns.vec(), pattern_of}, Kept{lse, weights, states},
+  return function(dout, Inputs{q, k, v, coefficients}, Patterns{patterns.vec(), pattern_of}, Kept{weights, states},
                   Options{scale, cu_seqlens, valid, padding, attention_dropout, dropout_mode, hop_dropout, dropout_seed,
                           dropout_origin, backward, edge_weights, backend});
 }
@@ -135,19 +133,19 @@ Extended flat_extend(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                                  backward, edge_weights, backend));
 }
 
-/// The same around function(ExtendedGradients, Inputs, Past, Patterns, new_states, lse, Options).
+/// The same around function(ExtendedGradients, Inputs, Past, Patterns, new_states, Options).
 template <auto function>
 ExtendGradients flat_extend_backward(const OptionalTensor& dout, const OptionalTensor& dnew_states, const at::Tensor& q,
                                      const at::Tensor& k, const at::Tensor& v, const at::Tensor& coefficients,
                                      const at::Tensor& states, at::TensorList patterns,
                                      const OptionalTensor& pattern_of, const OptionalTensor& positions,
-                                     const at::Tensor& new_states, const at::Tensor& lse, std::optional<double> scale,
+                                     const at::Tensor& new_states, std::optional<double> scale,
                                      double attention_dropout, std::string_view dropout_mode, double hop_dropout,
                                      const OptionalTensor& dropout_seed, const OptionalTensor& dropout_origin,
                                      std::string_view backward, std::string_view edge_weights,
                                      std::string_view backend) {
   return function(ExtendedGradients{dout, dnew_states}, Inputs{q, k, v, coefficients}, Past{states, positions},
-                  Patterns{patterns.vec(), pattern_of}, new_states, lse,
+                  Patterns{patterns.vec(), pattern_of}, new_states,
                   extend_options(scale, attention_dropout, dropout_mode, hop_dropout, dropout_seed, dropout_origin,
                                  backward, edge_weights, backend));
 }

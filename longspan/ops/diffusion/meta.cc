@@ -41,7 +41,7 @@ Gradients backward(const at::Tensor& dout, const Inputs& x, const Patterns& patt
                    const Options& o) {
   choose_backend(kOp, o.backend, x.q);
   const auto s = check<c10::SymInt>(x, patterns, o);
-  check_backward(s, dout, x, kept.lse);
+  check_backward(s, dout, x);
   return {empty_rows_like(x.q), empty_rows_like(x.k), empty_rows_like(x.v), empty_like_contiguous(x.coefficients)};
 }
 
@@ -53,11 +53,10 @@ Extended extend(const Inputs& x, const Past& past, const Patterns& patterns, con
 }
 
 ExtendGradients extend_backward(const ExtendedGradients& gradients, const Inputs& x, const Past& past,
-                                const Patterns& patterns, const at::Tensor& new_states, const at::Tensor& lse,
-                                const Options& o) {
+                                const Patterns& patterns, const at::Tensor& new_states, const Options& o) {
   choose_backend(kExtendOp, o.backend, x.q);
   const auto s = check_extend<c10::SymInt>(x, past, patterns, o);
-  check_extend_backward(s, gradients, x, new_states, lse);
+  check_extend_backward(s, gradients, x, new_states);
   return {empty_rows_like(x.q), empty_rows_like(x.k), empty_rows_like(x.v), empty_like_contiguous(x.coefficients),
           empty_like_contiguous(past.states)};
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "longspan/base/check.h"
+#include "longspan/base/recently_used.h"
 #include "longspan/kernels/diffusion/diffusion.h"
 #include "longspan/ops/common/check.h"
 #include "longspan/ops/common/errors.h"
@@ -39,11 +40,60 @@ bool have_values(const Patterns& patterns) {
   return !patterns.pattern_of || has_values(*patterns.pattern_of);
 }
 
-LoadedPatterns::LoadedPatterns(const char* op, const Patterns& patterns, int64_t sequences) : op_(op) {
+LoadedPattern::LoadedPattern(const at::Tensor& words, const std::string& origin)
+    : storage_(words.storage().getWeakStorageImpl()),
+      sum_(patterns::intact_sum(words_of(words))),
+      packed_(words_of(words), origin) {}
+
+const kernels::DiffusionLayout& LoadedPattern::layout() const {
+  std::call_once(once_, [&] {
+    layout_.emplace(packed_.view(), packed_.transposed());
+    layout_bytes_ = layout_->bytes();
+  });
+  return *layout_;
+}
+
+bool LoadedPattern::is_of(const at::Tensor& words) const {
+  // The storage may be gone and its address another's.
+  return storage_.lock().get() == words.storage().unsafeGetStorageImpl() &&
+         patterns::intact_sum(words_of(words)) == sum_;
+}
+
+int64_t LoadedPattern::bytes() const {
+  constexpr int64_t kListsBytes = 4 * int64_t{sizeof(int64_t)};  // first elements of four lists a token, at most
+  return layout_bytes_ + kListsBytes * packed_.view().n;
+}
+
+namespace {
+
+using Place = std::pair<const void*, int64_t>;  // words of a tensor
+
+std::shared_ptr<const LoadedPattern> load_kept(const at::Tensor& words, const std::string& origin) {
+  constexpr int64_t kBytes = int64_t{1} << 28;
+  static RecentlyUsed<Place, std::shared_ptr<const LoadedPattern>> kept(kBytes);
+  const Place place{words.const_data_ptr(), words.numel()};
+  const auto get = [&] {
+    return kept.get(
+        place, [&] { return std::make_shared<const LoadedPattern>(words, origin); },
+        [](const auto& pattern) { return pattern->bytes(); });
+  };
+  const auto found = get();
+  if (found->is_of(words)) return found;
+  kept.erase_if([&](const Place& other) { return other == place; });
+  return get();
+}
+
+}  // namespace
+
+LoadedPatterns::LoadedPatterns(const char* op, const Patterns& patterns, int64_t sequences, bool again) : op_(op) {
   with_value_errors([&] {
     for (std::size_t i = 0; i < patterns.patterns.size(); ++i) {
-      words_.push_back(patterns.patterns[i].contiguous());
-      packed_.emplace_back(words_of(words_.back()), str_cat(op, ": patterns[", i, "]"));
+      const at::Tensor& given = patterns.patterns[i];
+      words_.push_back(given.contiguous());
+      const std::string origin = str_cat(op, ": patterns[", i, "]");
+      loaded_.push_back(again && given.is_contiguous() && given.has_storage()
+                            ? load_kept(words_.back(), origin)
+                            : std::make_shared<const LoadedPattern>(words_.back(), origin));
     }
   });
   of_.assign(static_cast<std::size_t>(sequences), 0);
@@ -55,11 +105,13 @@ LoadedPatterns::LoadedPatterns(const char* op, const Patterns& patterns, int64_t
 }
 
 int64_t LoadedPatterns::weights(int64_t first_row) const {
-  std::vector<std::optional<int64_t>> known(packed_.size());  // counting lays a pattern out: once for all its users
+  std::vector<std::optional<int64_t>> known(loaded_.size());  // counting lays a pattern out: once for all its users
   int64_t sum = 0;
   for (const int64_t number : of_) {
     std::optional<int64_t>& count = known[static_cast<std::size_t>(number)];
-    if (!count) count = kernels::diffusion_weight_count((*this)[number].view(), first_row);
+    if (!count)
+      count = first_row == 0 ? loaded(number).layout().weights()
+                             : kernels::diffusion_weight_count((*this)[number].view(), first_row);
     sum += *count;
   }
   return sum;

@@ -16,14 +16,13 @@ TORCH_LIBRARY_FRAGMENT(longspan, m) {
          ", int kept_weights=0, bool keep_states=False) -> (Tensor out, Tensor lse, Tensor weights, Tensor states)");
   // What stands behind required arguments can have no default.
   const std::string of_call = ", Tensor[] patterns, Tensor? pattern_of, ";
-  define("diffusion_backward(Tensor dout, " + operands + of_call +
-         "Tensor lse, Tensor? weights=None, Tensor? states=None" + padding + options +
-         ") -> (Tensor dq, Tensor dk, Tensor dv, Tensor dcoefficients)");
+  define("diffusion_backward(Tensor dout, " + operands + of_call + "Tensor? weights=None, Tensor? states=None" +
+         padding + options + ") -> (Tensor dq, Tensor dk, Tensor dv, Tensor dcoefficients)");
   define("diffusion_extend(" + operands + ", Tensor states" + patterns +
          ", Tensor? positions=None, float? scale=None, *, " + options +
          ") -> (Tensor out, Tensor new_states, Tensor lse)");
   define("diffusion_extend_backward(Tensor? dout, Tensor? dnew_states, " + operands + ", Tensor states" + of_call +
-         "Tensor? positions, Tensor new_states, Tensor lse, float? scale=None, *, " + options +
+         "Tensor? positions, Tensor new_states, float? scale=None, *, " + options +
          ") -> (Tensor dq, Tensor dk, Tensor dv, Tensor dcoefficients, Tensor dstates)");
   define(
       "diffusion_coefficients(str kind, int hops, Tensor? alpha=None, Tensor? t=None, Tensor? logits=None) -> "

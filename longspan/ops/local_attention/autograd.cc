@@ -2,6 +2,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "longspan/ops/common/second_derivative.h"
 #include "longspan/ops/local_attention/aten_forms.h"
 #include "longspan/ops/local_attention/check.h"
 #include "longspan/ops/local_attention/dispatch.h"
@@ -64,10 +65,7 @@ class AttendBackward : public torch::autograd::Function<AttendBackward> {
     return {dq, dk, dv, dtable};
   }
 
-  static variable_list backward(AutogradContext*, const variable_list&) {
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        false, kOp, ": expected one derivative, got a second one; the backends composed and reference have it");
-  }
+  static variable_list backward(AutogradContext*, const variable_list&) { refuse_second_derivative(kOp); }
 };
 
 Outputs forward(const Inputs& x, const Options& o) {

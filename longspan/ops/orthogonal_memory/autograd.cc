@@ -2,6 +2,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "longspan/ops/common/second_derivative.h"
 #include "longspan/ops/orthogonal_memory/aten_forms.h"
 #include "longspan/ops/orthogonal_memory/check.h"
 #include "longspan/ops/orthogonal_memory/dispatch.h"
@@ -11,11 +12,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-[[noreturn]] void refuse_second_derivative(const char* op) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, op, ": expected one derivative, got a second one; the backends composed and reference have it");
-}
 
 // What a backward pass needs of the call: tensors as saved variables, everything else beside them.
 void save(AutogradContext* ctx, const Inputs& x, const State& s, std::string_view form, const Options& o) {

@@ -2,8 +2,6 @@
 // meta functions.
 #pragma once
 
-#include <limits>
-
 #include "longspan/kernels/memory/memory.h"
 #include "longspan/ops/common/backend.h"
 #include "longspan/ops/common/check.h"
@@ -131,19 +129,6 @@ Shape<Int> check_extend(const Inputs& x, const State& state, const Options& o) {
                     o.window > 0 ? "with" : "none without", " a window, got ", state.visible ? "one" : "none");
   if (state.visible) check_visible<Int>("visible", *state.visible, s, o, x.q);
   return s;
-}
-
-/// Positions are neither negative nor beyond int64, `rows` further on at the most; where the values can be seen.
-inline void check_count_values(const at::Tensor& count, int64_t rows) {
-  if (!has_values(count)) return;
-  const at::Tensor on_cpu = count.to(at::kCPU).contiguous();
-  const int64_t most = std::numeric_limits<int64_t>::max() - rows;
-  for (int64_t s = 0; s < on_cpu.numel(); ++s) {
-    const int64_t value = on_cpu.const_data_ptr<int64_t>()[s];
-    TORCH_CHECK_VALUE(value >= 0, kExtend, ": count: expected 0 or more, got ", value, " at index ", s);
-    TORCH_CHECK_VALUE(value <= most, kExtend, ": count: expected at most 2^63 - 1 - N = ", most, ", got ", value,
-                      " at index ", s);
-  }
 }
 
 /// The gradient of `out`.

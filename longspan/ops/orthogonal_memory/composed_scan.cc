@@ -179,7 +179,7 @@ at::Tensor composed(const Inputs& x, std::string_view form_name, const Options& 
 Extended composed_extend(const Inputs& x, const State& state, const Options& options) {
   check_extend<c10::SymInt>(x, state, options);
   check_values(x, options, kExtend);
-  if (state.count.is_cpu() && has_values(state.count)) check_count_values(state.count, x.q.size(2));
+  if (state.count.is_cpu() && has_values(state.count)) check_positions(kExtend, "count", state.count, x.q.size(2));
   const Memory memory(x, options);
   const RowSequences rows(options.cu_seqlens, x.q.sym_size(0), x.q.sym_size(2), x.q);
   const Past past{unpack_sums(state.closed, options), unpack_sums(state.open, options), state.count,

@@ -1,7 +1,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include "longspan/kernels/memory/memory.h"
@@ -75,17 +74,12 @@ Operands load(const Inputs& x, std::string_view form_name, const Options& o) {
 
 Operands load_extension(const Inputs& x, const State& state, const Options& o) {
   const auto shape = check_extend<int64_t>(x, state, o);
-  check_count_values(state.count, shape.queries);
+  check_positions(kExtend, "count", state.count, shape.queries);
   Operands loaded(x, o);
   loaded.queries = load_borders(kExtend, "cu_seqlens", o.cu_seqlens, shape.batch, shape.queries);
   loaded.sources = loaded.queries;
   return loaded;
 }
-
-// A gradient that is zero everywhere: one row, read again and again.
-at::Tensor zero_rows(const at::Tensor& q) { return at::zeros({q.size(3)}, q.options()).expand(q.sizes()); }
-
-at::Tensor uninitialised_like(const at::Tensor& t) { return at::empty(t.sizes(), t.options()); }
 
 at::Tensor empty_visible(const State& state) {
   return state.visible ? uninitialised_like(*state.visible) : at::empty({0}, state.closed.options().dtype(at::kDouble));

@@ -170,7 +170,7 @@ at::Tensor reference(const Inputs& x, std::string_view form_name, const Options&
 
 Extended reference_extend(const Inputs& x, const State& state, const Options& o) {
   check_extend<c10::SymInt>(x, state, o);
-  check_count_values(state.count, x.q.size(2));
+  check_positions(kExtend, "count", state.count, x.q.size(2));
   const Problem all(kExtend, x, o);
   const at::Tensor closed = load_sums(all, state.closed), open = load_sums(all, state.open);
   const at::Tensor visible = state.visible.value_or(closed);
