@@ -2,6 +2,7 @@
 
 #include <ATen/autocast_mode.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <ostream>
@@ -235,8 +236,10 @@ std::unique_ptr<Inspection> Attention::begin_inspection() {
 }
 
 void Attention::ablate(const std::string& part, const std::string& way) {
+  const std::vector<std::string> offered = ablations();
+  if (std::find(offered.begin(), offered.end(), part + "=" + way) != offered.end()) return set_ablation(part, way);
   std::string known;
-  for (const std::string& entry : ablations()) known += (known.empty() ? "" : ", ") + entry;
+  for (const std::string& entry : offered) known += (known.empty() ? "" : ", ") + entry;
   throw InputError(known.empty() ? str_cat(method_, ": nothing can be ablated, got ", part, "=", way)
                                  : str_cat(method_, ": ablation must be one of ", known, ", got ", part, "=", way));
 }

@@ -61,6 +61,7 @@ struct AttentionProperties {
       false;  ///< attend() is own kernels throughout: bits independent of threads, batch-mates, packing, total length
   bool float32_sums =
       false;  ///< something is summed in float32 whatever the dtype: results are no more exact than that
+  bool divides_by_norms = false;           ///< of rows, which may be small: rounding is magnified as the input decides
   std::optional<int64_t> max_length = {};  ///< a true maximum length, if the method has one
   bool packs_padding = true;               ///< a padded batch gives what its valid tokens give as a pack
   bool global_tokens = false;              ///< takes AttentionInputs::global_tokens
@@ -120,7 +121,7 @@ class Attention : public torch::nn::Module {
   /// What ablate() accepts, as "part=way": "memory=none", "memory=zero", "memory=mean", "memory=swap" for LAVO.
   virtual std::vector<std::string> ablations() const { return {}; }
   /// Evaluates from now on with one part changed (way "none": as it was); InputError for what the method lacks.
-  virtual void ablate(const std::string& part, const std::string& way);
+  void ablate(const std::string& part, const std::string& way);
 
   /// What the method does with x [B, N, E] (dense; a cross pattern needs `source`), as float64 tensors by name, without
   /// gradients, dropout and ablations: slow and exact, to look at. InputError for a method that shows nothing.
@@ -144,6 +145,8 @@ class Attention : public torch::nn::Module {
     std::optional<at::Tensor> global_tokens = {};  ///< as the rows of x lie
   };
   virtual at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) = 0;
+  /// ablate() of what is among ablations().
+  virtual void set_ablation(const std::string& /*part*/, const std::string& /*way*/) {}
   /// inspect() of checked inputs.
   virtual std::map<std::string, at::Tensor> inspect_dense(const at::Tensor& x, const std::optional<at::Tensor>& source);
   /// The tensors of the states that begin() makes. extend() refuses a state that differs, so that extend_packed() may

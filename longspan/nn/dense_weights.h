@@ -11,4 +11,9 @@ namespace longspan::nn {
 at::Tensor dense_weights(const at::Tensor& q, const at::Tensor& k, const at::Tensor& hidden,
                          const at::Tensor& bias = {});
 
+/// The same over a sliding window: query i sees the keys at i - reach_left ... i + reach_right. `table`
+/// [H or 1, 2 c + 1], c = max(reach_left, reach_right), or undefined: the score of offset o stands at o + c.
+at::Tensor window_weights(const at::Tensor& q, const at::Tensor& k, const at::Tensor& table, int64_t reach_left,
+                          int64_t reach_right);
+
 }  // namespace longspan::nn

@@ -6,19 +6,18 @@
 #include <utility>
 
 #include "longspan/base/check.h"
-#include "longspan/data/edge_file.h"
 #include "longspan/nn/cost.h"
 #include "longspan/nn/dense_weights.h"
 #include "longspan/nn/dropout_seed.h"
 #include "longspan/nn/packing.h"
 #include "longspan/nn/rotary.h"
-#include "longspan/patterns/edges.h"
 
 namespace longspan::nn {
 namespace {
 
 using O = DiffuserOptions;
 using ops::DiffusionKind;
+using patterns::Generator;
 
 bool is_ppr(DiffusionKind kind) { return kind == DiffusionKind::ppr_iterate || kind == DiffusionKind::ppr_truncated; }
 
@@ -45,31 +44,28 @@ std::vector<int64_t> places(const at::Tensor& mask) { return borders(mask.cpu().
 /// The parts of a pattern that can be left out.
 struct Part {
   const char* name;
-  std::vector<std::string> generators;
+  std::vector<Generator> generators;
 };
 const std::vector<Part>& parts() {
-  static const std::vector<Part> table = {{"local", {"window_overlap", "window_band", "window_block"}},
-                                          {"random", {"random", "uniform"}},
-                                          {"global", {"global"}}};
+  static const std::vector<Part> table = {
+      {"local", {Generator::window_overlap, Generator::window_band, Generator::window_block}},
+      {"random", {Generator::random, Generator::uniform}},
+      {"global", {Generator::global}}};
   return table;
 }
 
-/// A union without some of its generators.
-std::string without_generators(const std::string& pattern, const std::vector<std::string>& dropped) {
-  std::string out;
-  for (std::size_t begin = 0; begin < pattern.size();) {
-    const std::size_t end = std::min(pattern.find('+', begin), pattern.size());
-    const std::string name = pattern.substr(begin, end - begin);
-    if (std::find(dropped.begin(), dropped.end(), name) == dropped.end()) out += (out.empty() ? "" : "+") + name;
-    begin = end + 1;
-  }
+/// The generators of a part that stand in the pattern.
+std::vector<Generator> generators_of(const Part& part, const patterns::PatternOptions& pattern) {
+  std::vector<Generator> out;
+  for (const Generator generator : part.generators)
+    if (patterns::uses(pattern, generator)) out.push_back(generator);
   return out;
 }
 
 /// Whether a part stands in the pattern beside others.
-bool has_part(const std::string& pattern, const Part& part) {
-  const std::string rest = without_generators(pattern, part.generators);
-  return rest != pattern && !rest.empty();
+bool has_part(const patterns::PatternOptions& pattern, const Part& part) {
+  const std::size_t own = generators_of(part, pattern).size();
+  return own > 0 && own < patterns::generators_of(pattern).size();
 }
 
 }  // namespace
@@ -84,22 +80,20 @@ DiffuserAttention::DiffuserAttention(Pattern pattern, AttentionSizes sizes, Diff
   if (options_.diffusion == DiffusionKind::learned)
     hop_logits_ = register_parameter(
         "hop_logits", log_ppr(alpha, options_.hops).to(torch::get_default_dtype_as_scalartype()).repeat(sizes.heads));
-  patterns_ = make_patterns();
+  if (patterns::uses(options_.pattern, Generator::edges)) keep_edges();
 }
 
-std::shared_ptr<DiffuserPatterns> DiffuserAttention::make_patterns() const {
-  patterns::PatternOptions options = options_.pattern;
-  options.pattern = without_generators(options.pattern, generators_off_);
-  // An ablated pattern may have no window to pad to; padding changes nothing before it.
-  if (!generators_off_.empty() && !patterns::uses(options, patterns::Generator::window_overlap) &&
-      !patterns::uses(options, patterns::Generator::longformer))
-    options.pad_to_window = false;
-  const auto seed = static_cast<uint64_t>(options_.pattern_seed);
-  const int64_t layer = options_.seed_per_layer ? sizes().layer : 0;
-  if (options_.edges.empty()) return shared_diffuser_patterns(options, seed, layer);
-  if (!patterns::uses(options, patterns::Generator::edges))
-    return std::make_shared<DiffuserPatterns>(options, seed, layer, std::nullopt);
-  return std::make_shared<DiffuserPatterns>(options, seed, layer, read_edges(options_.edges));
+std::shared_ptr<DiffuserPatterns> DiffuserAttention::own_patterns() const {
+  const std::lock_guard lock(*patterns_mutex_);
+  // Weights may have been read into the module.
+  const int64_t version = edge_keys_.defined() ? edge_begin_._version() + edge_keys_._version() : 0;
+  if (patterns_ == nullptr || version != patterns_version_) {
+    const auto seed = static_cast<uint64_t>(options_.pattern_seed);
+    const int64_t layer = options_.seed_per_layer ? sizes().layer : 0;
+    patterns_ = shared_diffuser_patterns(options_.pattern, generators_off_, seed, layer, edges());
+    patterns_version_ = version;
+  }
+  return patterns_;
 }
 
 FieldValues DiffuserAttention::options() const {
@@ -121,12 +115,12 @@ AttentionProperties DiffuserAttention::properties() const {
 
 AttentionCost DiffuserAttention::cost(int64_t queries, int64_t keys) const {
   const int64_t width = sizes().head_width(), key_width = sizes().key_heads() * width;
-  const auto pairs = static_cast<double>(patterns_->pairs(queries, keys));
+  const auto pairs = static_cast<double>(own_patterns()->pairs(queries, keys));
   AttentionCost out;
   out.flops = 2 * pairs * static_cast<double>(sizes().width * (1 + hops()));
   out.bytes = row_bytes(queries, keys, sizes().width, key_width);
   if (causal() && patterns::length_dependence(options_.pattern).empty()) {
-    const int64_t kept = patterns_->kept(keys).size();
+    const int64_t kept = own_patterns()->kept(keys).size();
     out.state_bytes = 4 * static_cast<double>(kept * (key_width + hops() * sizes().width)) + 8;
   }
   return out;
@@ -160,12 +154,12 @@ ops::DiffusionOptions DiffuserAttention::operator_options() const {
 at::Tensor DiffuserAttention::checked(const DiffuserPatterns::Entry& entry) const {
   LONGSPAN_CHECK(options_.empty_row == O::EmptyRow::alpha_v || entry.empty_row < 0,
                  "diffuser: empty_row = error and token ", entry.empty_row, " has no key in the pattern ",
-                 patterns_->options().pattern, "; self_loops = true gives every token itself");
+                 own_patterns()->options().pattern, "; self_loops = true gives every token itself");
   return entry.tensor;
 }
 
 at::Tensor DiffuserAttention::pattern_of_text(int64_t n, const GlobalTokens& global) const {
-  return checked(patterns_->rolled(n, global, roll_, rolling_.in_front(n)));
+  return checked(own_patterns()->rolled(n, global, roll_, rolling_.in_front(n)));
 }
 
 void DiffuserAttention::roll_pattern(PatternRoll what, const Rolling& rolling) {
@@ -201,7 +195,7 @@ ops::DiffusionPatterns DiffuserAttention::choose_patterns(const at::Tensor& q, c
     made.push_back(want);
     out.patterns.push_back(pattern_of_text(want.first, want.second));
   }
-  if (out.patterns.empty()) out.patterns.push_back(patterns_->of_length(0).tensor);
+  if (out.patterns.empty()) out.patterns.push_back(own_patterns()->of_length(0).tensor);
   out.pattern_of = index_tensor(number);
   return out;
 }
@@ -219,8 +213,7 @@ at::Tensor DiffuserAttention::attend(const at::Tensor& q, const at::Tensor& k, c
 }
 
 at::Tensor DiffuserAttention::merge(at::Tensor heads) {
-  if (head_off_) heads = heads.index_fill(1, at::full({1}, *head_off_, heads.options().dtype(at::kLong)), 0);
-  return project_.merge(heads);
+  return project_.merge(head_ablation_.apply(heads));
 }
 
 at::Tensor DiffuserAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
@@ -233,29 +226,26 @@ std::vector<std::string> DiffuserAttention::ablations() const {
   std::vector<std::string> out;
   if (options_.diffusion != DiffusionKind::single) out = {"diffusion=none", "diffusion=single"};
   for (const Part& part : parts())
-    if (has_part(options_.pattern.pattern, part))
+    if (has_part(options_.pattern, part))
       out.insert(out.end(), {str_cat(part.name, "=none"), str_cat(part.name, "=off")});
-  out.emplace_back("head=none");
-  for (int64_t head = 0; head < sizes().heads; ++head) out.push_back(str_cat("head=", head));
+  HeadAblation::offer(out, sizes().heads);
   return out;
 }
 
-void DiffuserAttention::ablate(const std::string& part, const std::string& way) {
-  const auto known = ablations();
-  if (std::find(known.begin(), known.end(), part + "=" + way) == known.end()) return Attention::ablate(part, way);
+void DiffuserAttention::set_ablation(const std::string& part, const std::string& way) {
   if (part == "diffusion") single_hop_ = way == "single";
-  if (part == "head") head_off_ = way == "none" ? std::nullopt : std::optional<int64_t>(std::stoll(way));
+  if (part == "head") head_ablation_.set(way);
   for (const Part& candidate : parts()) {
     if (part != candidate.name) continue;
-    std::vector<std::string> off = generators_off_;
-    std::erase_if(off, [&](const std::string& name) {
-      return std::find(candidate.generators.begin(), candidate.generators.end(), name) != candidate.generators.end();
-    });
-    if (way == "off") off.insert(off.end(), candidate.generators.begin(), candidate.generators.end());
-    LONGSPAN_CHECK(!without_generators(options_.pattern.pattern, off).empty(), "diffuser: the ablation ", part,
+    const std::vector<Generator> own = generators_of(candidate, options_.pattern);
+    std::vector<Generator> off = generators_off_;
+    std::erase_if(off, [&](Generator generator) { return std::find(own.begin(), own.end(), generator) != own.end(); });
+    if (way == "off") off.insert(off.end(), own.begin(), own.end());
+    LONGSPAN_CHECK(off.size() < patterns::generators_of(options_.pattern).size(), "diffuser: the ablation ", part,
                    "=off would leave nothing of the pattern ", options_.pattern.pattern);
+    const std::lock_guard lock(*patterns_mutex_);
     generators_off_ = std::move(off);
-    patterns_ = make_patterns();
+    patterns_ = nullptr;
   }
 }
 
@@ -264,7 +254,7 @@ std::map<std::string, at::Tensor> DiffuserAttention::inspect_dense(const at::Ten
   const RotaryPositions rotary(sizes(), x, std::nullopt);
   const int64_t length = x.size(1), heads = sizes().heads;
   const at::Tensor q = rotary.turn(project_.queries(x)), k = rotary.turn(project_.keys(x));
-  const patterns::Csr pairs = ops::pattern_of_tensor(checked(patterns_->of_length(length))).csr();
+  const patterns::Csr pairs = ops::pattern_of_tensor(checked(own_patterns()->of_length(length))).csr();
   const at::Tensor allowed = at::zeros({length, length}, at::kBool);
   for (int64_t i = 0; i < length; ++i)
     for (const int32_t j : pairs.row(i)) allowed.data_ptr<bool>()[i * length + j] = true;

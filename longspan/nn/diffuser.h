@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "longspan/nn/ablation.h"
 #include "longspan/nn/attention.h"
 #include "longspan/nn/diffuser_options.h"
 #include "longspan/nn/diffuser_patterns.h"
@@ -20,7 +22,9 @@ namespace longspan::nn {
 /// length. Patterns are shared by heads, examples and layers.
 ///
 /// Parameters beside q, k, v, out: `alpha_logit` [H] (learn_alpha; alpha is its sigmoid), `hop_logits` [H (K + 1)]
-/// (diffusion learned; the hops' weights are their softmax, head by head).
+/// (diffusion learned; the hops' weights are their softmax, head by head). Buffers: `given_edge_begin` [N + 1] int64
+/// and `given_edge_keys` [E] int32, the pairs of one's own as compressed rows (generator edges), so that a saved model
+/// needs no other file.
 ///
 /// In training mode dropout draws one seed from torch's generator in every call. Masks depend on the seed, the stream's
 /// number in the batch and positions in the stream alone: calls that find torch's generator in one state drop the same,
@@ -44,17 +48,22 @@ class DiffuserAttention final : public Attention {
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override;
 
   /// diffusion: single (one hop). local, random, global: off (these generators leave the pattern, for those that it
-  /// has beside others; what the others draw at random is drawn anew from what is then free, self-loops stay). head: the
-  /// number of one head whose output is 0. none: as trained. The state follows the ablation.
+  /// has beside others; the pairs of the others and self-loops stay what they are). head: the number of one head whose
+  /// output is 0. none: as trained. The state follows the ablation.
   std::vector<std::string> ablations() const override;
-  void ablate(const std::string& part, const std::string& way) override;
 
   /// From now on texts are taken to be rolled round, and `what` of the pattern is rolled with them; inputs lie in the
   /// order of the slots, global tokens of a text are given by their places before. For the rolling experiment.
   /// InputError for a causal attention, and for global tokens where the pattern has none.
   void roll_pattern(PatternRoll what, const Rolling& rolling);
 
+  /// The pairs stay what and where they are.
+  void to(torch::Device device, torch::Dtype dtype, bool non_blocking) override;
+  void to(torch::Dtype dtype, bool non_blocking) override;
+  void to(torch::Device device, bool non_blocking) override;
+
  protected:
+  void set_ablation(const std::string& part, const std::string& way) override;
   at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) override;
   StateLayout state_layout() const override;
   State begin_self(int64_t batch) override;
@@ -82,7 +91,14 @@ class DiffuserAttention final : public Attention {
   /// [1 or H, 2 K + 1] for operands like q.
   at::Tensor coefficients(const at::Tensor& q) const;
   ops::DiffusionOptions operator_options() const;
-  std::shared_ptr<DiffuserPatterns> make_patterns() const;
+  /// Made at the first use, and again after weights were read.
+  std::shared_ptr<DiffuserPatterns> own_patterns() const;
+  /// Registers the buffers of pairs of one's own, read from the file that options_.edges names, or with room for those
+  /// of a saved model; options_.edges becomes what a saved configuration has.
+  void keep_edges();
+  std::optional<patterns::EdgeList> edges() const;
+  template <class Move>
+  void move_all_but_edges(const Move& move);
   /// The tensor of a pattern, unless empty_row forbids it.
   at::Tensor checked(const DiffuserPatterns::Entry& entry) const;
   /// The pattern of a text of n tokens.
@@ -98,12 +114,15 @@ class DiffuserAttention final : public Attention {
   DiffuserOptions options_;
   Projections project_;
   at::Tensor alpha_logit_, hop_logits_;
-  std::shared_ptr<DiffuserPatterns> patterns_;
-  std::vector<std::string> generators_off_;
+  at::Tensor edge_begin_, edge_keys_;
+  std::unique_ptr<std::mutex> patterns_mutex_ = std::make_unique<std::mutex>();
+  mutable std::shared_ptr<DiffuserPatterns> patterns_;
+  mutable int64_t patterns_version_ = 0;
+  std::vector<patterns::Generator> generators_off_;
   PatternRoll roll_ = PatternRoll::none;
   Rolling rolling_;
   bool single_hop_ = false;
-  std::optional<int64_t> head_off_;
+  HeadAblation head_ablation_;
 };
 
 }  // namespace longspan::nn

@@ -1,6 +1,12 @@
 #include "longspan/nn/diffuser_options.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
+#include "longspan/base/check.h"
+#include "longspan/base/pattern_view.h"
 
 namespace longspan::nn {
 namespace {
@@ -22,6 +28,8 @@ const FieldTable<patterns::PatternOptions>& name_field() {
           joined_names());
   return table;
 }
+
+constexpr std::string_view kKept = "weights:";
 
 bool is_pattern_field(const std::string& name) {
   const auto& infos = patterns::pattern_fields().infos();
@@ -48,7 +56,9 @@ const FieldTable<DiffuserOptions>& diffuser_fields() {
           .real("t", &O::t, {0, 1000}, "heat: mean number of hops before the series is cut at `hops`")
           .part(&O::pattern, name_field())
           .part(&O::pattern, patterns::pattern_fields(), {"causal"})
-          .text("edges", &O::edges, "generator edges: file of pairs, text or .safetensors")
+          .text("edges", &O::edges,
+                "generator edges: file of pairs, text or .safetensors, read when the model is made and "
+                "kept with its weights")
           .integer("pattern_seed", &O::pattern_seed, {0, 0x1p53}, "seed of random keys and global tokens")
           .boolean("seed_per_layer", &O::seed_per_layer, "every layer draws random keys and global tokens of its own")
           .choice(
@@ -72,6 +82,22 @@ const FieldTable<DiffuserOptions>& diffuser_fields() {
                   {{"stored", O::EdgeWeights::stored}, {"recomputed", O::EdgeWeights::recomputed}},
                   "attention weights: kept for the backward pass, or formed again in every hop");
   return table;
+}
+
+std::string name_of(const KeptEdges& edges) { return str_cat(kKept, edges.tokens, ":", edges.pairs); }
+
+std::optional<KeptEdges> kept_edges(const std::string& edges) {
+  if (!edges.starts_with(kKept)) return std::nullopt;
+  KeptEdges out;
+  const char *at = edges.data() + kKept.size(), *const end = edges.data() + edges.size();
+  const auto tokens = std::from_chars(at, end, out.tokens);
+  const bool colon = tokens.ec == std::errc() && tokens.ptr != end && *tokens.ptr == ':';
+  const auto pairs = colon ? std::from_chars(tokens.ptr + 1, end, out.pairs) : tokens;
+  LONGSPAN_CHECK(colon && pairs.ec == std::errc() && pairs.ptr == end && out.tokens >= 0 && out.tokens <= kMostTokens &&
+                     out.pairs >= 0 && out.pairs < int64_t{1} << 32,
+                 "diffuser: edges that begin with ", kKept, " are a saved model's, ", kKept,
+                 "<tokens>:<pairs>; expected that or a file, got ", edges);
+  return out;
 }
 
 DiffuserOptions diffuser_options(const FieldValues& values) {

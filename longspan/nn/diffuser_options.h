@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct DiffuserOptions {
   double t = 3;              ///< of heat: mean number of hops, before the series is cut
   /// `causal` is set by the attention.
   patterns::PatternOptions pattern = {};
-  std::string edges;            ///< of the generator edges: file of pairs
+  std::string edges;            ///< of the generator edges: file of pairs, or KeptEdges
   int64_t pattern_seed = 0;     ///< of random keys and global tokens
   bool seed_per_layer = false;  ///< every layer draws for itself
   Padding padding = Padding::packed;
@@ -37,6 +38,15 @@ struct DiffuserOptions {
   Backward backward = Backward::recompute_slices;
   EdgeWeights edge_weights = EdgeWeights::stored;
 };
+
+/// Pairs that a saved model has among its weights: what stands for their file in its configuration, as
+/// "weights:<tokens>:<pairs>".
+struct KeptEdges {
+  int64_t tokens = 0, pairs = 0;
+};
+std::string name_of(const KeptEdges& edges);
+/// None for the name of a file; InputError for "weights:" with anything but two numbers behind it.
+std::optional<KeptEdges> kept_edges(const std::string& edges);
 
 /// Every field: those of diffusion, `pattern`, and those of patterns::pattern_fields() but `causal`.
 const FieldTable<DiffuserOptions>& diffuser_fields();

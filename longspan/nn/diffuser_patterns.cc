@@ -14,9 +14,8 @@ namespace {
 
 using patterns::Pattern;
 
-/// Of all layers that share them: a text of 65,536 tokens takes 100 MB.
 constexpr int64_t kTextBytes = int64_t{1} << 30, kPieceBytes = int64_t{1} << 26;
-constexpr std::size_t kPieces = 16;
+constexpr std::size_t kMostTexts = 4096, kMostPieces = 512;
 
 int64_t keys_of(const PatternView& pattern, int64_t i) {
   int64_t count = 0;
@@ -35,7 +34,9 @@ DiffuserPatterns::Entry entry_of(const Pattern& pattern, int64_t first, int64_t 
   return out;
 }
 
-int64_t bytes_of(const DiffuserPatterns::Entry& entry) { return static_cast<int64_t>(entry.tensor.nbytes()); }
+int64_t bytes_of(const PatternEntry& entry) {
+  return static_cast<int64_t>(entry.tensor.nbytes() + (entry.rows ? entry.rows->size() * sizeof(int64_t) : 0));
+}
 
 /// Both tokens of every pair `shift` places on, round n.
 Pattern rolled_pairs(const Pattern& pattern, int64_t n, int64_t shift) {
@@ -65,18 +66,47 @@ patterns::PatternOptions without_padding(patterns::PatternOptions options, int64
 
 }  // namespace
 
-DiffuserPatterns::DiffuserPatterns(patterns::PatternOptions options, uint64_t seed, int64_t layer,
-                                   std::optional<patterns::EdgeList> edges)
+PatternMemory::PatternMemory(int64_t text_bytes, int64_t piece_bytes)
+    : texts_(text_bytes, kMostTexts), pieces_(piece_bytes, kMostPieces) {}
+
+const std::shared_ptr<PatternMemory>& PatternMemory::of_process() {
+  static const auto memory = std::make_shared<PatternMemory>(kTextBytes, kPieceBytes);
+  return memory;
+}
+
+int64_t PatternMemory::bytes() const { return texts_.kept(bytes_of) + pieces_.kept(bytes_of); }
+
+DiffuserPatterns::DiffuserPatterns(patterns::PatternOptions options, std::vector<patterns::Generator> without,
+                                   uint64_t seed, int64_t layer, std::optional<patterns::EdgeList> edges,
+                                   std::shared_ptr<PatternMemory> memory)
     : options_(std::move(options)),
+      left_(patterns::without_generators(options_, without)),
+      without_(std::move(without)),
       seed_(seed),
       layer_(layer),
       edges_(std::move(edges)),
-      texts_(kTextBytes),
-      pieces_(kPieceBytes, kPieces),
-      rolled_(kTextBytes) {}
+      memory_(std::move(memory)),
+      owner_(memory_->owners_++) {}
+
+DiffuserPatterns::~DiffuserPatterns() {
+  const auto own = [this](const PatternMemory::Key& key) { return std::get<0>(key) == owner_; };
+  memory_->texts_.erase_if(own);
+  memory_->pieces_.erase_if(own);
+}
+
+bool DiffuserPatterns::makes(const patterns::PatternOptions& options, const std::vector<patterns::Generator>& without,
+                             uint64_t seed, int64_t layer, const std::optional<patterns::EdgeList>& edges) const {
+  if (options_ != options || without_ != without || seed_ != seed || layer_ != layer) return false;
+  return edges_.has_value() == edges.has_value() &&
+         (!edges || (edges_->n == edges->n && edges_->pairs == edges->pairs));
+}
 
 patterns::PatternInputs DiffuserPatterns::inputs(const GlobalTokens& global) const {
-  return {.seed = seed_, .layer = layer_, .global_tokens = global, .edges = edges_ ? &*edges_ : nullptr};
+  return {.seed = seed_,
+          .layer = layer_,
+          .global_tokens = global,
+          .edges = edges_ ? &*edges_ : nullptr,
+          .without = without_};
 }
 
 Pattern DiffuserPatterns::build(int64_t n, const GlobalTokens& global) const {
@@ -84,16 +114,19 @@ Pattern DiffuserPatterns::build(int64_t n, const GlobalTokens& global) const {
 }
 
 DiffuserPatterns::Entry DiffuserPatterns::of_length(int64_t n, const GlobalTokens& global) {
-  return texts_.get(
-      {n, global}, [&] { return entry_of(build(n, global), 0, 0); }, bytes_of);
+  return memory_->texts_.get(
+      key(Kind::text, n, 0, global), [&] { return entry_of(build(n, global), 0, 0); }, bytes_of);
 }
 
 DiffuserPatterns::Entry DiffuserPatterns::rolled(int64_t n, const GlobalTokens& global, PatternRoll what,
                                                  int64_t shift) {
   if (what == PatternRoll::none || shift == 0) return of_length(n, global);
   if (what == PatternRoll::all)
-    return rolled_.get(
-        {{n, global}, shift}, [&] { return entry_of(rolled_pairs(build(n, global), n, shift), 0, 0); }, bytes_of);
+    return memory_->texts_.get(
+        key(Kind::rolled, n, shift, global), [&] { return entry_of(rolled_pairs(build(n, global), n, shift), 0, 0); },
+        bytes_of);
+  const bool ablated = std::find(without_.begin(), without_.end(), patterns::Generator::global) != without_.end();
+  if (ablated) return of_length(n, global);  // there is nothing to roll
   std::vector<int64_t> tokens;
   if (global) {
     tokens = *global;
@@ -110,10 +143,14 @@ DiffuserPatterns::Entry DiffuserPatterns::rolled(int64_t n, const GlobalTokens& 
 DiffuserPatterns::Entry DiffuserPatterns::continued(int64_t n, int64_t count) {
   const auto make = [&] {
     const patterns::KeptTokens past = kept(n);
-    return entry_of(patterns::continued_pattern(options_, past, count, inputs(), ops::torch_parallel()), past.size(),
-                    n);
+    patterns::SeenPast seen = patterns::seen_past(
+        patterns::continued_pattern(options_, past, count, inputs(), ops::torch_parallel()), past.size());
+    const auto rows = static_cast<int64_t>(seen.rows.size());
+    Entry out = entry_of(seen.pattern, rows, n);
+    if (rows < past.size()) out.rows = std::move(seen.rows);
+    return out;
   };
-  return pieces_.get({n, count}, make, bytes_of);
+  return memory_->pieces_.get(key(Kind::piece, n, count), make, bytes_of);
 }
 
 patterns::KeptTokens DiffuserPatterns::kept(int64_t n) const { return patterns::kept_tokens(options_, n, inputs()); }
@@ -126,17 +163,18 @@ int64_t DiffuserPatterns::pairs(int64_t queries, int64_t n) const {
   return out;
 }
 
-std::shared_ptr<DiffuserPatterns> shared_diffuser_patterns(const patterns::PatternOptions& options, uint64_t seed,
-                                                           int64_t layer) {
+std::shared_ptr<DiffuserPatterns> shared_diffuser_patterns(const patterns::PatternOptions& options,
+                                                           const std::vector<patterns::Generator>& without,
+                                                           uint64_t seed, int64_t layer,
+                                                           std::optional<patterns::EdgeList> edges) {
   static std::mutex mutex;
-  static std::vector<std::tuple<uint64_t, int64_t, std::weak_ptr<DiffuserPatterns>>> made;
+  static std::vector<std::weak_ptr<DiffuserPatterns>> made;
   const std::lock_guard lock(mutex);
-  std::erase_if(made, [](const auto& entry) { return std::get<2>(entry).expired(); });
-  for (const auto& [its_seed, its_layer, weak] : made)
-    if (auto found = weak.lock(); found && its_seed == seed && its_layer == layer && found->options() == options)
-      return found;
-  auto out = std::make_shared<DiffuserPatterns>(options, seed, layer, std::nullopt);
-  made.emplace_back(seed, layer, out);
+  std::erase_if(made, [](const auto& entry) { return entry.expired(); });
+  for (const auto& weak : made)
+    if (auto found = weak.lock(); found && found->makes(options, without, seed, layer, edges)) return found;
+  auto out = std::make_shared<DiffuserPatterns>(options, without, seed, layer, std::move(edges));
+  made.emplace_back(out);
   return out;
 }
 

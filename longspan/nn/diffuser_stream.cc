@@ -1,9 +1,11 @@
 // Diffuser on streams: what later queries can reach of the past, and the pattern of what is new.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "longspan/base/check.h"
 #include "longspan/nn/diffuser.h"
+#include "longspan/nn/growing_rows.h"
 #include "longspan/nn/packing.h"
 #include "longspan/nn/rotary.h"
 #include "longspan/nn/window_state.h"
@@ -11,17 +13,13 @@
 namespace longspan::nn {
 namespace {
 
-/// Rows of [kept tokens, new tokens] that are kept after them.
-std::vector<int64_t> rows_kept(const patterns::KeptTokens& before, const patterns::KeptTokens& after) {
-  std::vector<int64_t> out;
-  for (const int64_t position : after.positions()) out.push_back(before.row_of(position));
-  return out;
-}
-
-/// `rows` along `dim`, without a copy where it is all of them.
-at::Tensor pick(const at::Tensor& all, int64_t dim, const std::vector<int64_t>& rows) {
-  if (static_cast<int64_t>(rows.size()) == all.size(dim)) return all;
-  return all.index_select(dim, index_tensor(rows).to(all.device()));
+/// Those of `rows`, then of `added`, that are kept when `added` has come: `dim` counts tokens.
+at::Tensor kept_rows(const at::Tensor& rows, const at::Tensor& added, int64_t dim, const patterns::KeptTokens& before,
+                     const patterns::KeptTokens& after) {
+  if (after.size() == before.size() + added.size(dim)) return append_rows(rows, added, dim);
+  std::vector<int64_t> kept;
+  for (const int64_t position : after.positions()) kept.push_back(before.row_of(position));
+  return at::cat({rows, added}, dim).index_select(dim, index_tensor(kept).to(rows.device()));
 }
 
 /// Zeros behind the rows of dimension 2 of `keys`, or 3 of `hops`.
@@ -33,8 +31,8 @@ at::Tensor pad(const at::Tensor& rows, int64_t dim, int64_t length) {
 }  // namespace
 
 void DiffuserAttention::check_streaming() const {
-  const std::string reason = patterns::length_dependence(patterns_->options());
-  LONGSPAN_CHECK(reason.empty(), "diffuser: the pattern ", patterns_->options().pattern,
+  const std::string reason = patterns::length_dependence(own_patterns()->options());
+  LONGSPAN_CHECK(reason.empty(), "diffuser: the pattern ", own_patterns()->options().pattern,
                  " cannot be read as a stream: ", reason);
 }
 
@@ -63,7 +61,7 @@ void DiffuserAttention::check_rows_kept(const State& state) const {
   const int64_t keys = state.at("keys").size(2), hops = state.at("hops").size(3);
   LONGSPAN_CHECK(keys == hops, "diffuser: state must hold as many rows of hops as of keys, ", keys, ", got ", hops);
   for (const int64_t count : borders(state.at("count").contiguous())) {
-    const int64_t kept = patterns_->kept(count).size();
+    const int64_t kept = own_patterns()->kept(count).size();
     LONGSPAN_CHECK(kept <= keys, "diffuser: state of a stream of ", count, " tokens must hold ", kept,
                    " rows of keys, got ", keys);
   }
@@ -71,21 +69,30 @@ void DiffuserAttention::check_rows_kept(const State& state) const {
 
 DiffuserAttention::Extended DiffuserAttention::extend_group(const Group& group, ops::DiffusionOptions options) const {
   const int64_t length = group.q.size(2);
-  const patterns::KeptTokens before = patterns_->kept(group.count), after = patterns_->kept(group.count + length);
+  const auto made = own_patterns();
+  const patterns::KeptTokens before = made->kept(group.count), after = made->kept(group.count + length);
+  const DiffuserPatterns::Entry pattern = made->continued(group.count, length);
+  // Of the past only what a new token sees: the rest of a long stream is not touched.
+  const auto seen = [&](const at::Tensor& past, int64_t dim) {
+    return pattern.rows ? past.index_select(dim, index_tensor(*pattern.rows).to(past.device())) : past;
+  };
   std::optional<at::Tensor> positions;
   if (options.dropout_seed) {
     std::vector<int64_t> origin, all = before.positions();
+    if (pattern.rows) {
+      std::vector<int64_t> some;
+      for (const int64_t row : *pattern.rows) some.push_back(all[static_cast<std::size_t>(row)]);
+      all = std::move(some);
+    }
     for (const int64_t row : group.rows) origin.insert(origin.end(), {row, 0});
     for (int64_t t = 0; t < length; ++t) all.push_back(group.count + t);
     options.dropout_origin = index_tensor(origin).view({-1, 2});
     positions = index_tensor(all);
   }
-  const at::Tensor keys = at::cat({group.keys, group.k}, 2);
-  const auto [out, fresh] =
-      ops::diffusion_extend(group.q, keys, group.v, coefficients(group.q), group.hops,
-                            {{checked(patterns_->continued(group.count, length))}}, positions, options);
-  const std::vector<int64_t> rows = rows_kept(before, after);
-  return {out, pick(keys, 2, rows), pick(at::cat({group.hops, fresh}, 3), 3, rows)};
+  const auto [out, added] =
+      ops::diffusion_extend(group.q, at::cat({seen(group.keys, 2), group.k}, 2), group.v, coefficients(group.q),
+                            seen(group.hops, 3), {{checked(pattern)}}, positions, options);
+  return {out, kept_rows(group.keys, group.k, 2, before, after), kept_rows(group.hops, added, 3, before, after)};
 }
 
 at::Tensor DiffuserAttention::extend_packed(State& state, const at::Tensor& x, const std::optional<at::Tensor>& cu) {
@@ -108,12 +115,11 @@ at::Tensor DiffuserAttention::extend_packed(State& state, const at::Tensor& x, c
   int64_t longest = 0;
   for (const auto& [age, rows] : groups) {
     const auto& [count, length] = age;
-    const bool everything = !cu && static_cast<int64_t>(rows.size()) == batch;
-    const int64_t kept = patterns_->kept(count).size();
+    const bool everything = static_cast<int64_t>(rows.size()) == batch;
+    const int64_t kept = own_patterns()->kept(count).size();
     const at::Tensor index = index_tensor(rows).to(x.device());
     const auto fresh = [&](const at::Tensor& all) {
-      if (everything) return all;
-      if (!cu) return all.index_select(0, index);
+      if (!cu) return everything ? all : all.index_select(0, index);
       std::vector<at::Tensor> out;
       for (const int64_t b : rows) out.push_back(all.narrow(2, starts[b], length));
       return at::cat(out, 0);
@@ -125,7 +131,7 @@ at::Tensor DiffuserAttention::extend_packed(State& state, const at::Tensor& x, c
         extend_group({count, rows, fresh(q), fresh(k), fresh(v), past(old_keys, 2), past(old_hops, 3)}, options);
     if (everything) {
       state = State({{"keys", after.keys}, {"hops", after.hops}, {"count", state.at("count") + length}});
-      return merge(after.out);
+      return merge(cu ? at::cat(after.out.split(1, 0), 2) : after.out);
     }
     longest = std::max(longest, after.keys.size(2));
     for (std::size_t i = 0; i < rows.size(); ++i) {

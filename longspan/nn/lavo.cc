@@ -119,21 +119,18 @@ std::vector<std::string> LavoAttention::ablations() const {
   std::vector<std::string> out;
   if (parts_.memory) out = {"memory=none", "memory=zero", "memory=mean", "memory=swap"};
   if (parts_.output) out.insert(out.end(), {"local=none", "local=zero"});
-  out.emplace_back("head=none");
-  for (int64_t head = 0; head < sizes().heads; ++head) out.push_back(str_cat("head=", head));
+  HeadAblation::offer(out, sizes().heads);
   return out;
 }
 
-void LavoAttention::ablate(const std::string& part, const std::string& way) {
-  const auto known = ablations();
-  if (std::find(known.begin(), known.end(), part + "=" + way) == known.end()) return Attention::ablate(part, way);
+void LavoAttention::set_ablation(const std::string& part, const std::string& way) {
   if (part == "memory")
     memory_ablation_ = way == "zero"   ? Ablation::zero
                        : way == "mean" ? Ablation::mean
                        : way == "swap" ? Ablation::swap
                                        : Ablation::none;
   if (part == "local") local_off_ = way == "zero";
-  if (part == "head") head_off_ = way == "none" ? std::nullopt : std::optional<int64_t>(std::stoll(way));
+  if (part == "head") head_ablation_.set(way);
 }
 
 at::Tensor LavoAttention::project_features(const at::Tensor& source, const at::Tensor& k, const at::Tensor& v) {
@@ -169,12 +166,7 @@ at::Tensor LavoAttention::memory_queries(const at::Tensor& q) const {
 }
 
 at::Tensor LavoAttention::memory_features(const at::Tensor& features, const std::optional<at::Tensor>& cu) const {
-  if (memory_ablation_ != Ablation::swap) return features;
-  const int64_t streams = cu ? cu->numel() - 1 : features.size(0);
-  const bool even = !cu || streams == 0 || cu->equal(uniform_cu(streams, (*cu)[streams].item<int64_t>() / streams));
-  LONGSPAN_CHECK(streams >= 2 && even, "lavo: the ablation memory=swap needs at least 2 streams of one length, got ",
-                 streams, even ? "" : " of different lengths");
-  return cu ? features.roll(features.size(2) / streams, 2) : features.roll(1, 0);
+  return memory_ablation_ == Ablation::swap ? swapped_streams(method(), features, cu) : features;
 }
 
 ops::OrthogonalMemoryOptions LavoAttention::memory_options(const std::optional<at::Tensor>& cu) const {
@@ -203,8 +195,7 @@ at::Tensor LavoAttention::combine(const at::Tensor& local, const at::Tensor& glo
     const at::Tensor empty = positions_of_rows(place.length, place.cu, place.start) < options_.w;
     out = at::where(empty.unsqueeze(-1).to(out.device()), near, out);
   }
-  if (head_off_) out = out.index_fill(1, at::full({1}, *head_off_, out.options().dtype(at::kLong)), 0);
-  return out.to(dtype);
+  return head_ablation_.apply(out).to(dtype);
 }
 
 at::Tensor LavoAttention::attend_packed(const Operands& in, const Packed& packed) {

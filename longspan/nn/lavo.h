@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "longspan/nn/ablation.h"
 #include "longspan/nn/attention.h"
 #include "longspan/nn/lavo_basis.h"
 #include "longspan/nn/lavo_options.h"
@@ -55,10 +56,10 @@ class LavoAttention final : public Attention {
   /// memory still reads what local attention aggregates). head: the number of one head whose output is 0. none: as
   /// trained. The state follows the ablation.
   std::vector<std::string> ablations() const override;
-  void ablate(const std::string& part, const std::string& way) override;
   std::unique_ptr<Inspection> begin_inspection() override;
 
  protected:
+  void set_ablation(const std::string& part, const std::string& way) override;
   at::Tensor forward_packed(const at::Tensor& x, const Packed& packed) override;
   StateLayout state_layout() const override;
   State begin_self(int64_t batch) override;
@@ -148,7 +149,7 @@ class LavoAttention final : public Attention {
   at::Tensor position_table_, log_scale_;
   Ablation memory_ablation_ = Ablation::none;
   bool local_off_ = false;
-  std::optional<int64_t> head_off_;
+  HeadAblation head_ablation_;
 };
 
 }  // namespace longspan::nn

@@ -39,6 +39,7 @@ at::Tensor skew(const at::Tensor& upper, int64_t n) {
 }  // namespace
 
 at::Tensor make_basis(int64_t bases, int64_t slots, int64_t width, double gain) {
+  if (slots > width) return make_basis(bases, width, slots, gain).transpose(-1, -2).contiguous();
   return orthogonal_rows(normal_numbers(bases, width, slots), gain).contiguous().to(torch::get_default_dtype());
 }
 

@@ -1,6 +1,10 @@
 // The orthogonal basis of LAVO's memory (specification A.4).
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "longspan/nn/pch.h"
 
 namespace longspan::nn {
@@ -17,10 +21,21 @@ enum class BasisMode {
 /// How heads share it: one each, one for all, or one as wide as all heads together, of which each takes its columns.
 enum class BasisSharing { per_head, shared_heads, sliced };
 
+/// Names of the modes that keep the rows orthogonal, or draw them there, and of the sharings.
+inline const std::vector<std::pair<std::string, BasisMode>> kOrthogonalModes = {{"frozen", BasisMode::frozen},
+                                                                                {"qr", BasisMode::qr},
+                                                                                {"cayley", BasisMode::cayley},
+                                                                                {"householder", BasisMode::householder},
+                                                                                {"soft", BasisMode::soft}};
+inline const std::vector<std::pair<std::string, BasisSharing>> kBasisSharings = {
+    {"per_head", BasisSharing::per_head},
+    {"shared_heads", BasisSharing::shared_heads},
+    {"sliced", BasisSharing::sliced}};
+
 struct BasisOptions {
   BasisMode mode = BasisMode::qr;
   BasisSharing sharing = BasisSharing::per_head;
-  int64_t heads = 1, slots = 1, width = 1;  ///< H, R <= D, D
+  int64_t heads = 1, slots = 1, width = 1;  ///< H, R, D; R <= D where anything keeps the rows orthogonal
   double gain = 1;                          ///< norm of the rows
   double penalty = 1e-3;                    ///< factor of penalty()
 };
@@ -57,7 +72,8 @@ class Basis {
 
 /// [bases, slots, width] in the default dtype: for each base a matrix of normal numbers [width, slots], its thin
 /// Householder QR in float64 with the signs of R's diagonal, rows = gain * columns of Q. Uniform over orthonormal
-/// frames. Every base draws from a seed of its own, taken from torch's generator.
+/// frames. Every base draws from a seed of its own, taken from torch's generator. With more slots than width the
+/// columns are orthogonal, of norm gain, instead.
 at::Tensor make_basis(int64_t bases, int64_t slots, int64_t width, double gain);
 
 /// Retraction, in place: basis <- gain * qf(basis^T)^T in float64, qf = thin QR with a positive diagonal of R.

@@ -4,32 +4,17 @@ namespace longspan::nn {
 
 const FieldTable<LavoOptions>& lavo_fields() {
   using O = LavoOptions;
+  auto modes = kOrthogonalModes;
+  modes.emplace_back("free", BasisMode::free);
   static const auto table =
-      FieldTable<O>("lavo")
-          .integer("r", &O::r, {1, 1 << 16}, "memory slots per head, at most the head width")
-          .integer("w", &O::w, {1, 1 << 20}, "local window: keys at a distance below w")
-          .boolean("epe", &O::epe, "embedded position encoding: a trained score for every offset in the window")
-          .choice("epe_sharing", &O::epe_sharing,
-                  {{"per_head", O::TableSharing::per_head}, {"shared_heads", O::TableSharing::shared_heads}},
-                  "one position table per head, or one for all heads")
+      with_position_table(FieldTable<O>("lavo")
+                              .integer("r", &O::r, {1, 1 << 16}, "memory slots per head, at most the head width")
+                              .integer("w", &O::w, {1, 1 << 20}, "local window: keys at a distance below w"))
           .choice(
-              "epe_init", &O::epe_init,
-              {{"zero", TableStart::zero}, {"normal", TableStart::normal}, {"slope", TableStart::slope}},
-              "start of the position table: 0, normal(0.02), or falling with the distance at slopes 1, 1/2, 1/4, ...")
-          .choice(
-              "basis_mode", &O::basis_mode,
-              {{"frozen", BasisMode::frozen},
-               {"qr", BasisMode::qr},
-               {"cayley", BasisMode::cayley},
-               {"householder", BasisMode::householder},
-               {"soft", BasisMode::soft},
-               {"free", BasisMode::free}},
+              "basis_mode", &O::basis_mode, modes,
               "frozen: not trained; qr: trained, orthogonal again after every step; cayley, householder: orthogonal "
               "by their parameters; soft: a penalty in the loss; free: orthogonal start only")
-          .choice("basis_sharing", &O::basis_sharing,
-                  {{"per_head", BasisSharing::per_head},
-                   {"shared_heads", BasisSharing::shared_heads},
-                   {"sliced", BasisSharing::sliced}},
+          .choice("basis_sharing", &O::basis_sharing, kBasisSharings,
                   "one basis per head, one for all heads, or the heads' columns of one basis as wide as the model")
           .real("basis_gain", &O::basis_gain, {1e-6, 1e6}, "norm of the basis rows")
           .real("basis_penalty", &O::basis_penalty, {0, 1e6},

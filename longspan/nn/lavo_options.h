@@ -45,6 +45,19 @@ struct LavoOptions {
 };
 const FieldTable<LavoOptions>& lavo_fields();
 
+/// Adds the fields of a local branch's position table, members of these names.
+template <class Options>
+FieldTable<Options> with_position_table(FieldTable<Options> table) {
+  using Sharing = LavoOptions::TableSharing;
+  return table
+      .boolean("epe", &Options::epe, "embedded position encoding: a trained score for every offset in the window")
+      .choice("epe_sharing", &Options::epe_sharing,
+              {{"per_head", Sharing::per_head}, {"shared_heads", Sharing::shared_heads}},
+              "one position table per head, or one for all heads")
+      .choice("epe_init", &Options::epe_init, kTableStarts,
+              "start of the position table: 0, normal(0.02), or falling with the distance at slopes 1, 1/2, 1/4, ...");
+}
+
 /// Options that `pattern` has no use for: cross patterns have no local branch (`combine` may be given there as global),
 /// noncausal ones no order in which a memory fills.
 std::vector<std::string> lavo_unused(Pattern pattern);

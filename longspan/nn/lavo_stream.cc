@@ -139,8 +139,7 @@ at::Tensor LavoAttention::extend_packed(State& state, const at::Tensor& x, const
   }
   if (parts_.local) {
     const bool even = is_even(state);
-    LONGSPAN_CHECK(even || memory_ablation_ != Ablation::swap,
-                   "lavo: the ablation memory=swap needs streams of one length, got a state of different ones");
+    if (memory_ablation_ == Ablation::swap) check_swapped_state(method(), even);
     if (!cu && (blockwise() || !even))
       return extend_packed(state, flatten_batch(x), uniform_cu(x.size(0), x.size(1))).view(x.sizes());
   }

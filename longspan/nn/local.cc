@@ -19,8 +19,7 @@ const FieldTable<LocalOptions>& local_fields() {
                   {{"none", LocalOptions::Positions::none}, {"table", LocalOptions::Positions::table}},
                   "table: a trained score for every offset within the window")
           .choice(
-              "table_start", &LocalOptions::table_start,
-              {{"zero", TableStart::zero}, {"normal", TableStart::normal}, {"slope", TableStart::slope}},
+              "table_start", &LocalOptions::table_start, kTableStarts,
               "start of the table: 0, normal(0.02), or falling with the distance at slopes 1, 1/2, 1/4, ... by head");
   return table;
 }
@@ -112,15 +111,8 @@ at::Tensor LocalAttention::extend_packed(State& state, const at::Tensor& x, cons
 
 std::map<std::string, at::Tensor> LocalAttention::inspect_dense(const at::Tensor& x, const std::optional<at::Tensor>&) {
   const RotaryPositions rotary(sizes(), x, std::nullopt);
-  const at::Tensor position = at::arange(x.size(1), x.options().dtype(at::kLong));
-  const at::Tensor offset = position.unsqueeze(0) - position.unsqueeze(1);  // of key and query
-  const at::Tensor hidden = (offset < -reach_left()).logical_or(offset > reach_right());
-  at::Tensor bias;  // the table has the score of offset o at o + reach_left
-  if (position_table_.defined()) {
-    const at::Tensor place = offset.clamp(-reach_left(), reach_left()) + reach_left();
-    bias = position_table_.to(at::kDouble).index_select(1, place.reshape({-1})).view({-1, x.size(1), x.size(1)});
-  }
-  return {{"weights", dense_weights(rotary.turn(project_.queries(x)), rotary.turn(project_.keys(x)), hidden, bias)},
+  return {{"weights", window_weights(rotary.turn(project_.queries(x)), rotary.turn(project_.keys(x)), position_table_,
+                                     reach_left(), reach_right())},
           {"values", spread_heads(project_.values(x).to(at::kDouble), sizes().heads)}};
 }
 

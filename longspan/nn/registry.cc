@@ -1,9 +1,15 @@
 #include "longspan/nn/registry.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 
+#include "longspan/nn/delta_net.h"
 #include "longspan/nn/diffuser.h"
+#include "longspan/nn/given_buffers.h"
+#include "longspan/nn/gla.h"
 #include "longspan/nn/lavo.h"
+#include "longspan/nn/lavo_selective.h"
 #include "longspan/nn/local.h"
 #include "longspan/nn/softmax.h"
 #include "longspan/nn/usable_options.h"
@@ -14,13 +20,48 @@ namespace {
 const std::vector<Pattern> kSelf = {Pattern::causal_self, Pattern::noncausal_self};
 const std::vector<Pattern> kAll = {Pattern::causal_self, Pattern::noncausal_self, Pattern::causal_cross,
                                    Pattern::noncausal_cross};
+const std::vector<Pattern> kCausalAndCross = {Pattern::causal_self, Pattern::causal_cross, Pattern::noncausal_cross};
 
-using Tables = std::map<std::string, std::vector<int64_t>>;
+using Tables = std::map<std::string, at::Tensor>;
+
+at::Tensor shaped(at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat) {
+  return at::empty(sizes, at::TensorOptions().device(at::kMeta).dtype(dtype));
+}
+
+Tables all_shaped(const std::map<std::string, std::vector<int64_t>>& sizes) {
+  Tables out;
+  for (const auto& [name, each] : sizes) out[name] = shaped(each);
+  return out;
+}
 
 std::vector<std::string> all_used(Pattern) { return {}; }
 
 bool has_pattern(const AttentionEntry& entry, Pattern pattern) {
   return std::find(entry.patterns.begin(), entry.patterns.end(), pattern) != entry.patterns.end();
+}
+
+/// A layer that is nothing but a delta memory.
+template <class Layer, class Options>
+AttentionEntry memory_layer_entry(const FieldTable<Options>& fields, std::string summary,
+                                  const std::vector<OptionFactor>& factors) {
+  return {
+      .name = fields.owner(),
+      .summary = std::move(summary),
+      .patterns = {Pattern::causal_self},
+      .streaming = true,
+      .backends = {"kernel", "composed", "reference"},
+      .fields = fields.infos(),
+      .unused_fields = all_used,
+      .make = [&fields](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
+        return std::make_shared<Layer>(pattern, sizes, fields.parse(given));
+      },
+      .tables = [&fields](const AttentionSizes& sizes, const FieldValues& given) -> Tables {
+        return all_shaped(parameter_tables(sizes, fields.parse(given)));
+      },
+      .harness_configurations = [&fields, factors](Pattern) -> std::vector<FieldValues> {
+        return memory_layer_harness(fields.infos(), factors);
+      },
+  };
 }
 
 /// The one table: a new attention is a new entry here.
@@ -48,9 +89,26 @@ std::vector<AttentionEntry> table() {
         const bool local = LavoParts(Pattern::causal_self, options).local;
         const bool per_head = options.epe_sharing == LavoOptions::TableSharing::per_head;
         if (!local || !options.epe) return {};
-        return {{"position_table", {per_head ? sizes.heads : 1, 2 * options.w - 1}}};
+        return {{"position_table", shaped({per_head ? sizes.heads : 1, 2 * options.w - 1})}};
       },
       .harness_configurations = lavo_harness,
+  });
+  out.push_back({
+      .name = "lavo_selective",
+      .summary = "a sliding window and a memory of vectors that chooses what it writes and forgets",
+      .patterns = kCausalAndCross,
+      .streaming = true,
+      .backends = {"kernel", "composed", "reference"},
+      .fields = lavo_selective_fields().infos(),
+      .unused_fields = lavo_selective_unused,
+      .make = [](Pattern pattern, const AttentionSizes& sizes, const FieldValues& given) -> AttentionPtr {
+        refuse_unused("lavo_selective", pattern, lavo_selective_unused(pattern), given);
+        return std::make_shared<LavoSelectiveAttention>(pattern, sizes, lavo_selective_fields().parse(given));
+      },
+      .tables = [](const AttentionSizes& sizes, const FieldValues& given) -> Tables {
+        return all_shaped(lavo_selective_tables(sizes, lavo_selective_fields().parse(given)));
+      },
+      .harness_configurations = lavo_selective_harness,
   });
   out.push_back({
       .name = "diffuser",
@@ -64,9 +122,20 @@ std::vector<AttentionEntry> table() {
         refuse_unused("diffuser", pattern, diffuser_unused(pattern), given);
         return std::make_shared<DiffuserAttention>(pattern, sizes, diffuser_options(given));
       },
-      .tables = [](const AttentionSizes&, const FieldValues&) -> Tables { return {}; },
+      .tables = [](const AttentionSizes&, const FieldValues& given) -> Tables {
+        const auto edges = kept_edges(diffuser_options(given).edges);
+        if (!edges) return {};
+        return {{str_cat(kGivenBuffer, "edge_begin"), shaped({edges->tokens + 1}, at::kLong)},
+                {str_cat(kGivenBuffer, "edge_keys"), shaped({edges->pairs}, at::kInt)}};
+      },
       .harness_configurations = diffuser_harness,
   });
+  out.push_back(memory_layer_entry<DeltaNetAttention>(
+      delta_net_fields(), "linear attention whose writes replace what their key reads", {}));
+  out.push_back(memory_layer_entry<GatedDeltaNetAttention>(gated_delta_net_fields(), "delta_net with forgetting", {}));
+  out.push_back(memory_layer_entry<GlaAttention>(
+      gla_fields(), "gated linear attention: writes are added, every slot forgets at its own rate",
+      {{"gate_rank", {FieldValue(), int64_t{3}}}, {"gate_temperature", {FieldValue(), 1.5}}}));
   out.push_back({
       .name = "local",
       .summary = "softmax attention over a sliding window",
@@ -81,7 +150,7 @@ std::vector<AttentionEntry> table() {
       .tables = [](const AttentionSizes& sizes, const FieldValues& given) -> Tables {
         const LocalOptions options = local_fields().parse(given);
         if (options.positions != LocalOptions::Positions::table) return {};
-        return {{"position_table", {sizes.heads, 2 * options.w - 1}}};
+        return {{"position_table", shaped({sizes.heads, 2 * options.w - 1})}};
       },
       .harness_configurations = [](Pattern) -> std::vector<FieldValues> {
         return {{}, {{"w", int64_t{1}}}, {{"w", int64_t{3}}, {"positions", string("table")}}};

@@ -24,9 +24,10 @@ struct AttentionEntry {
   std::function<std::vector<std::string>(Pattern)> unused_fields;
   /// Builds a module; throws InputError for unknown or bad options.
   std::function<AttentionPtr(Pattern, const AttentionSizes&, const FieldValues&)> make;
-  /// Parameters whose size follows from the options and not from the width of the model alone, by name: what a file of
-  /// weights must hold before a module is made that would fill memory with them.
-  std::function<std::map<std::string, std::vector<int64_t>>(const AttentionSizes&, const FieldValues&)> tables;
+  /// Parameters and buffers whose size follows from the options and not from the width of the model alone, by name, as
+  /// tensors on `meta`: what a file of weights must hold before a module is made that would fill memory with them.
+  /// Without an `out.weight` among them it is [E, E], and no parameter is larger than that.
+  std::function<std::map<std::string, at::Tensor>(const AttentionSizes&, const FieldValues&)> tables;
   /// Option sets that the property harness runs, for heads of width 8 and more; unused fields are dropped from them.
   std::function<std::vector<FieldValues>(Pattern)> harness_configurations;
 };

@@ -1,4 +1,8 @@
 // Diffuser on streams: what it keeps, dropout, refusals. That pieces equal the whole is stream_test.cc's subject.
+#include <torch/csrc/autograd/autograd.h>
+
+#include <utility>
+
 #include "longspan/nn/diffuser.h"
 #include "support.h"
 
@@ -34,6 +38,56 @@ TEST(DiffuserStreams, AWindowKeepsAConstantState) {
 TEST(DiffuserStreams, RandomKeysNeedEverything) {
   const auto module = make("diffuser", Pattern::causal_self, {{"pattern", "random"}, {"r", number(1)}});
   EXPECT_EQ(module->cost(1000, 1000).state_bytes, 4.0 * 1000 * 16 * (1 + 5) + 8);
+}
+
+// Rows are added where there is room for them, and nobody who holds a state sees it.
+TEST(DiffuserStreams, GrowWithoutTouchingCopies) {
+  const auto module =
+      make("diffuser", Pattern::causal_self, {{"pattern", "window_band+random"}, {"k", number(3)}, {"r", number(2)}});
+  const at::Tensor x = normal({1, 120, 16}, 1), other = normal({1, 120, 16}, 2);
+  const at::Tensor whole = module->forward(x).detach();
+  const double bound = layer_bound(*module, x, 120);
+  const at::NoGradGuard no_grad;
+  State state = module->begin(1);
+  int64_t moved = 0;
+  const void* at = nullptr;
+  for (int64_t t = 0; t < 100; ++t) {
+    EXPECT_TRUE(close(module->extend(state, x.narrow(1, t, 1)), whole.narrow(1, t, 1), bound)) << t;
+    moved += std::exchange(at, state.at("hops").const_data_ptr()) != state.at("hops").const_data_ptr();
+  }
+  EXPECT_LE(moved, 7) << "16 rows, then each time half as many more";
+
+  const State copy = state, bits = state.clone();
+  State first = copy, second = copy;
+  for (int64_t t = 100; t < 110; ++t) {  // two branches by turns
+    module->extend(first, other.narrow(1, t, 1));
+    EXPECT_TRUE(close(module->extend(second, x.narrow(1, t, 1)), whole.narrow(1, t, 1), bound)) << t;
+  }
+  for (const auto& [name, tensor] : bits.tensors()) EXPECT_TRUE(copy.at(name).equal(tensor)) << name;
+  State third = copy;
+  EXPECT_TRUE(close(module->extend(third, x.narrow(1, 100, 20)), whole.narrow(1, 100, 20), bound));
+  // Rows in another order are a state of their own.
+  State swapped = State::stack({copy, copy}).select(at::tensor({1, 0}, at::kLong));
+  EXPECT_TRUE(close(module->extend(swapped, at::cat({x, x}).narrow(1, 100, 3))[1], whole[0].narrow(0, 100, 3), bound));
+  for (const auto& [name, tensor] : bits.tensors()) EXPECT_TRUE(copy.at(name).equal(tensor)) << name;
+}
+
+// With gradients every state is a value of the graph.
+TEST(DiffuserStreams, RowsThatRecordAreCopied) {
+  const auto module =
+      make("diffuser", Pattern::causal_self, {{"pattern", "window_band+random"}, {"k", number(3)}, {"r", number(2)}});
+  const at::Tensor x = normal({1, 30, 16}, 1).requires_grad_();
+  const at::Tensor weight = normal({1, 30, 16}, 2);
+  const at::Tensor wanted = torch::autograd::grad({(module->forward(x) * weight).sum()}, {x})[0];
+  State state = module->begin(1);
+  at::Tensor sum = at::zeros({}, float64());
+  for (int64_t t = 0; t < 30; ++t) {
+    sum = sum + (module->extend(state, x.narrow(1, t, 1)) * weight.narrow(1, t, 1)).sum();
+    const at::NoGradGuard no_grad;
+    State aside = state;  // read on without recording: must not disturb what was saved
+    module->extend(aside, x.narrow(1, t, 1));
+  }
+  EXPECT_TRUE(close(torch::autograd::grad({sum}, {x})[0], wanted, 30 * layer_bound(*module, x.detach(), 30)));
 }
 
 // Masks depend on the seed, on hops and on positions: pieces that start from one seed drop what the whole drops.

@@ -292,6 +292,106 @@ TEST(Diffuser, AblationsChangeOnePart) {
       "diffuser: ablation must be one of head=none, head=0, head=1, got local=off");
 }
 
+/// Where the weights of a head are.
+at::Tensor pairs_of(Attention& module, const at::Tensor& x) { return module.inspect(x).at("weights")[0][0] > 0; }
+
+// What is left after an ablation is what was there: random keys are those that were trained with.
+TEST(Diffuser, AblationsDrawNothingAnew) {
+  const int64_t n = 60;
+  const at::Tensor x = normal({1, n, 16}, 1);
+  for (const Pattern use : {Pattern::noncausal_self, Pattern::causal_self}) {
+    const FieldValues options = {{"w", number(8)}, {"g", number(3)}, {"r", number(2)}, {"max_len", number(60)}};
+    const auto module = make("diffuser", use, options);
+    const at::Tensor whole = pairs_of(*module, x);
+    FieldValues structure = options;
+    structure["pattern"] = "window_overlap+global";
+    structure.erase("r");
+    const at::Tensor dense = pairs_of(*make("diffuser", use, structure), x);
+    const at::Tensor random = whole & dense.logical_not();
+    ASSERT_GT(random.sum().item<int64_t>(), 90);
+    for (const char* part : {"local", "global"}) {
+      module->ablate(part, "off");
+      const at::Tensor left = pairs_of(*module, x);
+      EXPECT_TRUE((left & random).equal(random)) << part;
+      EXPECT_FALSE((left & whole.logical_not()).any().item<bool>()) << part;
+      EXPECT_FALSE(left.equal(whole)) << part;
+      if (use == Pattern::causal_self) {
+        const at::NoGradGuard no_grad;
+        State state = module->begin(1);
+        std::vector<at::Tensor> outputs;
+        for (int64_t t = 0; t < n; t += 5) outputs.push_back(module->extend(state, x.narrow(1, t, 5)));
+        EXPECT_TRUE(close(at::cat(outputs, 1), module->forward(x), layer_bound(*module, x, n))) << part;
+      }
+      module->ablate(part, "none");
+    }
+    EXPECT_TRUE(pairs_of(*module, x).equal(whole));
+  }
+}
+
+TEST(Diffuser, KeepsThePairsOfItsFile) {
+  const at::Tensor x = normal({1, 9, 16}, 1);
+  const auto file = std::make_unique<EdgeFile>("0 5\n7 2\n3 8\n");
+  const auto module = make("diffuser", Pattern::noncausal_self, {{"pattern", "edges"}, {"edges", file->path()}});
+  const auto path = std::get<std::string>(file->path());
+  std::filesystem::remove(path);
+  const FieldValues saved = module->options();
+  EXPECT_EQ(saved.at("edges"), FieldValue("weights:9:3"));
+  const at::Tensor output = module->forward(x);
+  EXPECT_EQ(module->named_buffers()["given_edge_keys"].scalar_type(), at::kInt)
+      << "numbers of tokens, whatever to() says";
+
+  FieldValues given;
+  for (const auto& [name, value] : saved)
+    if (value != FieldValue()) given[name] = value;
+  const auto again = make("diffuser", Pattern::noncausal_self, given);
+  expect_input_error([&] { again->forward(x); },
+                     "diffuser: edges = weights:9:3 are those of a saved model, whose weights must be read first");
+  for (const auto& item : module->named_buffers()) again->named_buffers()[item.key()].copy_(item.value());
+  EXPECT_TRUE(again->forward(x).equal(output));
+  again->named_buffers()["given_edge_keys"].fill_(9);
+  EXPECT_THROW(again->forward(x), InputError) << "a token that there is not";
+  for (const char* bad : {"weights:9", "weights:-1:3", "weights:9:3x", "weights:"})
+    EXPECT_THROW(make("diffuser", Pattern::noncausal_self, {{"pattern", "edges"}, {"edges", bad}}), InputError) << bad;
+}
+
+// One bound for all that share a memory, and what nobody needs any more goes.
+TEST(Diffuser, PatternsOfAllLayersShareOneMemory) {
+  const patterns::PatternOptions options = patterns::pattern_options("random", {{"r", number(8)}});
+  const auto patterns_of = [&](int64_t layer, const std::shared_ptr<PatternMemory>& memory) {
+    return std::make_shared<DiffuserPatterns>(options, std::vector<patterns::Generator>{}, 0, layer, std::nullopt,
+                                              memory);
+  };
+  const auto wide = std::make_shared<PatternMemory>(int64_t{1} << 40, 0);
+  const auto first = patterns_of(0, wide);
+  const at::Tensor one = first->of_length(500).tensor;
+  const auto size = static_cast<int64_t>(one.nbytes());
+  EXPECT_EQ(wide->bytes(), size);
+  patterns_of(1, wide)->of_length(500);
+  EXPECT_EQ(wide->bytes(), size) << "a layer that is gone keeps nothing";
+
+  const auto narrow = std::make_shared<PatternMemory>(2 * size + size / 2, 0);
+  std::vector<std::shared_ptr<DiffuserPatterns>> layers;
+  for (int64_t layer = 0; layer < 5; ++layer) layers.push_back(patterns_of(layer, narrow));
+  for (const auto& layer : layers) {
+    layer->of_length(500);
+    EXPECT_LE(narrow->bytes(), 2 * size + size / 2);
+  }
+  EXPECT_GT(narrow->bytes(), size) << "two fit";
+  EXPECT_TRUE(layers[0]->of_length(500).tensor.equal(one)) << "made again";
+  EXPECT_EQ(layers[0]->of_length(500).tensor.const_data_ptr(), layers[0]->of_length(500).tensor.const_data_ptr());
+
+  const int64_t before = PatternMemory::of_process()->bytes();
+  {
+    const FieldValues own = {{"pattern", "random"}, {"r", number(8)}, {"seed_per_layer", true}};
+    std::vector<AttentionPtr> modules;
+    for (int64_t layer = 0; layer < 2; ++layer)
+      modules.push_back(make("diffuser", Pattern::noncausal_self, own, {.width = 16, .heads = 2, .layer = layer}));
+    for (const auto& module : modules) module->forward(normal({1, 500, 16}, 1));
+    EXPECT_EQ(PatternMemory::of_process()->bytes(), before + 2 * size);
+  }
+  EXPECT_EQ(PatternMemory::of_process()->bytes(), before);
+}
+
 TEST(Diffuser, PresetsAndDefaultsOfAPattern) {
   const auto reference = make("diffuser", Pattern::noncausal_self, {{"pattern", "reference"}});
   const FieldValues saved = reference->options();
@@ -333,7 +433,7 @@ TEST(Diffuser, RefusesWhatDoesNotGoTogether) {
           "diffuser: edges has no use in the pattern window_overlap+global+random, got pairs.txt");
   refuses({{"padding", "remove"}}, "diffuser: padding has no use in the pattern causal_self, got remove",
           Pattern::causal_self);
-  refuses({}, "diffuser: the pattern causal_cross is not supported; methods that have it: lavo, softmax",
+  refuses({}, "diffuser: the pattern causal_cross is not supported; methods that have it: lavo, lavo_selective, softmax",
           Pattern::causal_cross);
 
   const at::Tensor x = normal({1, 9, 16}, 1);

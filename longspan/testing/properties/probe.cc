@@ -9,6 +9,12 @@
 #include <sstream>
 
 namespace longspan::testing {
+namespace {
+
+/// Small enough for first order, large enough to be seen behind float64's rounding.
+constexpr double kChange = 1e-8;
+
+}  // namespace
 
 Probe::Probe(const Subject& subject, const PropertyOptions& options)
     : options_(options), dtype_(subject.dtype), generator_(at::detail::createCPUGenerator(options.seed)) {
@@ -58,6 +64,32 @@ Outcome run(Probe& probe, const at::Tensor& x, nn::AttentionInputs inputs, const
   out.y = out.y.detach();
   module.zero_grad();
   return out;
+}
+
+double magnification(const Subject& subject, const PropertyOptions& options) {
+  if (subject.dtype == at::kBFloat16) return 1;
+  Probe probe(subject, options);
+  if (!probe.module().properties().divides_by_norms) return 1;
+  const at::Tensor x = probe.tokens().to(at::kDouble), weight = probe.random(x.sizes()).to(at::kDouble);
+  nn::AttentionInputs inputs;
+  if (probe.cross()) inputs.source = probe.source().to(at::kDouble);
+  const auto changed = [&](const at::Tensor& t) { return t * (1 + probe.random(t.sizes()).to(at::kDouble) * kChange); };
+  probe.module().to(at::kDouble);
+  const Outcome before = run(probe, x, inputs, weight);
+  nn::AttentionInputs other = inputs;
+  if (probe.cross()) other.source = changed(*inputs.source);
+  const Outcome after = run(probe, changed(x), other, weight);
+  double most = 1;
+  const auto compare = [&](const at::Tensor& a, const at::Tensor& b) {
+    if (!a.defined() || !b.defined() || a.numel() == 0) return;
+    const double size = std::max(1.0, a.abs().max().item<double>());
+    most = std::max(most, (a - b).abs().max().item<double>() / (size * kChange));
+  };
+  compare(before.y, after.y);
+  compare(before.dx, after.dx);
+  compare(before.dsource, after.dsource);
+  for (const auto& [name, gradient] : before.dparameters) compare(gradient, after.dparameters.at(name));
+  return most;
 }
 
 double equality_bound(const nn::Attention& attention, at::ScalarType dtype, int64_t length, double scale) {
@@ -136,7 +168,7 @@ void Verdict::close(const std::string& what, const at::Tensor& actual, const at:
   if (!same_shape(*this, what, actual, expected)) return;
   const double magnitude = std::max(floor, expected.abs().max().item<double>());
   const int64_t length = expected.dim() >= 2 ? expected.size(-2) : 1;
-  const double bound = equality_bound(attention, expected.scalar_type(), length, magnitude);
+  const double bound = magnification_ * equality_bound(attention, expected.scalar_type(), length, magnitude);
   const auto error = (actual.to(at::kDouble) - expected.to(at::kDouble)).abs().flatten();
   const auto misses = (error <= bound).logical_not();  // NaN misses
   if (!misses.any().item<bool>()) return;

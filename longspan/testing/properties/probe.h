@@ -43,6 +43,11 @@ struct Outcome {
 /// forward() and, with a `weight` of y's shape, backward(); leaves the module's gradients cleared.
 Outcome run(Probe& probe, const at::Tensor& x, nn::AttentionInputs inputs, const at::Tensor& weight);
 
+/// By how much more than one rounding each of x shows in outputs and gradients of a method that divides by norms, at
+/// least 1: to first order, in float64, their largest change relative to their size (at least 1) when every number of x
+/// changes by a random part of it. 1 for other methods, and for bfloat16, whose roundings are beyond first order.
+double magnification(const Subject& subject, const PropertyOptions& options);
+
 /// Bound for the difference of two evaluations in another order. Two projections sum E products each, scores sum D, the
 /// rest is a fixed number of roundings of values that magnitude `scale` bounds; errors of scores pass through a
 /// softmax, whose output moves by at most twice the score's error. The kernel sums over up to `length` keys are of
@@ -61,6 +66,8 @@ class Verdict {
              const nn::Attention& attention, double floor = 1.0);
   void zero(const std::string& what, const at::Tensor& actual);
   void fail(const std::string& what);
+  /// Bounds of close() are this many times wider from here on.
+  void magnify(double factor) { magnification_ = factor; }
   void not_applicable() { result_.applicable = false; }
 
   /// Outcomes agree within the bound: output, input gradients where both have them, parameter gradients.
@@ -70,6 +77,7 @@ class Verdict {
 
  private:
   PropertyResult result_;
+  double magnification_ = 1;
 };
 
 // One file each.

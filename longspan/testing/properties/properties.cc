@@ -12,7 +12,7 @@ struct Property {
 };
 
 constexpr Property kProperties[] = {
-    {"prefix", check_prefix}, {"split", check_split},     {"padding", check_padding}, {"isolation", check_isolation},
+    {"prefix", check_prefix}, {"split", check_split}, {"padding", check_padding}, {"isolation", check_isolation},
     {"layout", check_layout}, {"state", check_state}, {"threads", check_threads},
 };
 
@@ -33,6 +33,7 @@ PropertyResult check_property(const std::string& name, const Subject& subject, c
     if (name != property.name) continue;
     Verdict verdict(subject.name, name);
     try {
+      verdict.magnify(magnification(subject, options));
       Probe probe(subject, options);
       property.check(probe, verdict);
     } catch (const std::exception& error) {
