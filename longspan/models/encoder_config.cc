@@ -60,7 +60,9 @@ const FieldTable<EncoderConfig>& encoder_fields() {
                    "begins every sequence; a negative number counts from the end of the vocabulary")
           .integer("separator_token", &C::separator_token, {-kManyRows, kManyRows}, "ends every part of a sequence")
           .integer("padding_token", &C::padding_token, {-kManyRows, kManyRows}, "stands where there is no token")
-          .integer("mask_token", &C::mask_token, {-kManyRows, kManyRows}, "stands for a hidden token");
+          .integer("mask_token", &C::mask_token, {-kManyRows, kManyRows}, "stands for a hidden token")
+          .integer("separators", &C::separators, {1, 2},
+                   "separators between the texts of a sequence: 2 as RoBERTa, 1 as BERT");
   return table;
 }
 
@@ -75,7 +77,7 @@ std::vector<std::string> encoder_presets() { return {"tiny", "base"}; }
 SpecialTokens special_tokens(const EncoderConfig& config) {
   const auto number = [&](int64_t token) { return token < 0 ? config.vocabulary + token : token; };
   return {number(config.first_token), number(config.separator_token), number(config.padding_token),
-          number(config.mask_token)};
+          number(config.mask_token), config.separators};
 }
 
 Json to_json(const EncoderConfig& config) { return attention_config_json(encoder_fields(), config); }

@@ -24,6 +24,7 @@ struct SpecialTokens {
   int64_t separator = -3;  ///< ends every part of a sequence ("</s>", "[SEP]")
   int64_t padding = -2;    ///< stands where there is no token
   int64_t mask = -1;       ///< stands for a hidden token
+  int64_t between = 2;     ///< separators between two texts of a sequence: 2 as RoBERTa, 1 as BERT
 };
 
 /// How many there are.
@@ -49,6 +50,7 @@ struct EncoderConfig {
   int64_t separator_token = SpecialTokens{}.separator;
   int64_t padding_token = SpecialTokens{}.padding;
   int64_t mask_token = SpecialTokens{}.mask;
+  int64_t separators = SpecialTokens{}.between;
 };
 
 /// Every field but `attention_options`.

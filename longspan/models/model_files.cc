@@ -9,6 +9,7 @@
 #include "longspan/io/atomic_file.h"
 #include "longspan/models/blocks.h"
 #include "longspan/models/tensor_files.h"
+#include "longspan/nn/given_buffers.h"
 #include "longspan/nn/registry.h"
 
 namespace longspan::models {
@@ -36,12 +37,14 @@ InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenize
                  ": has another tokenizer than the data");
   const SafetensorsFile file(folder + "/model.safetensors");
   InitialWeights out;
+  const auto given = [](const std::string& name) { return name.find(str_cat(".", nn::kGivenBuffer)) != name.npos; };
+  std::erase_if(into, [&](const auto& item) { return given(item.first); });
   for (const auto& [name, tensor] : into)
     file.contains(name) ? check_tensor(file, name, tensor) : out.missing.push_back(name);
   for (const std::string& name : out.missing) into.erase(name);
   LONGSPAN_CHECK(!into.empty(), file.path(), ": has no weight of this model");
   for (const auto& [name, info] : file.tensors())
-    if (!into.contains(name)) out.left_over.push_back(name);
+    if (!into.contains(name) && !given(name)) out.left_over.push_back(name);
   read_into(file, into);
   return out;
 }
@@ -76,10 +79,9 @@ void check_blocks(const SafetensorsFile& file, const BlockOptions& options, cons
   const int64_t width = options.sizes.width;
   check(block_name(options.layers - 1) + "feed_forward.up.weight", {options.feed_forward, width});
   // What a block has beside these is no larger than they are.
-  check("blocks.0.attention.out.weight", {width, width});
-  for (const auto& [name, sizes] :
-       nn::find_attention(options.attention).tables(options.sizes, options.attention_options))
-    check("blocks.0.attention." + name, sizes);
+  const auto tables = nn::find_attention(options.attention).tables(options.sizes, options.attention_options);
+  if (!tables.contains("out.weight")) check("blocks.0.attention.out.weight", {width, width});
+  for (const auto& [name, tensor] : tables) check_tensor(file, str_cat(prefix, "blocks.0.attention.", name), tensor);
   const Block block(options);
   for (int64_t layer = 0; layer < options.layers; ++layer) {
     for (const auto& item : block.named_parameters()) check(block_name(layer) + item.key(), item.value().sizes());

@@ -41,7 +41,8 @@ struct InitialWeights {
   std::vector<std::string> left_over;  ///< tensors of the file that the model has no place for
 };
 
-/// Copies the weights of `<folder>/model.safetensors` into a model that may have another attention or other options.
+/// Copies the weights of `<folder>/model.safetensors` into a model that may have another attention or other options;
+/// what it was given when it was made (nn::kGivenBuffer) stays.
 /// Throws InputError, before anything is changed, that names the first weight whose shape or dtype differs, or when no
 /// weight has its name; for a folder that lacks a file; and when its tokenizer is not `tokenizer`.
 InitialWeights init_weights(const std::string& folder, const Tokenizer& tokenizer, LanguageModel& model);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "longspan/models/model_files.h"
@@ -115,6 +117,47 @@ TEST_F(ModelFiles, WeightsBeginAnotherModel) {
   EXPECT_EQ(error_of([&] { init_weights(folder_of_model_, bytes, lavo); }),
             weights() + ": has no weight of this model");
   EXPECT_NE(error_of([&] { init_weights(path("nowhere"), bytes, lavo); }), "");
+}
+
+// Pairs of one's own go with the model: their file is read once.
+TEST_F(ModelFiles, HoldThePairsOfAPattern) {
+  const std::string pairs = path("pairs.txt"), moved = path("elsewhere");
+  const auto make = [&](const std::string& text, int64_t seed) {
+    std::ofstream(pairs) << text;
+    ModelConfig config = config_;
+    config.attention = "diffuser";
+    config.attention_options = {{"pattern", "window_band+edges"}, {"k", int64_t{1}}, {"edges", pairs}};
+    torch::manual_seed(seed);
+    auto model = std::make_shared<LanguageModel>(config);
+    model->eval();
+    return model;
+  };
+  const auto model = make("9 0\n20 3\n11 2\n", 1);
+  const at::Tensor tokens = random_tokens(2, 30, 256), wanted = model->hidden(tokens);
+  save_model(folder_of_model_, *model, ByteTokenizer());
+  std::filesystem::remove(pairs);
+  std::filesystem::rename(folder_of_model_, moved);
+  const LoadedModel loaded = load_model(moved);
+  EXPECT_TRUE(loaded.model->hidden(tokens).equal(wanted));
+  EXPECT_TRUE(loaded.model->config() == model->config());
+  EXPECT_EQ(loaded.config["model"]["attention_options"]["edges"], "weights:21:3");
+
+  // A model with other pairs takes over what was learned and keeps its own.
+  const auto other = make("8 1\n20 4\n12 2\n", 2);
+  const at::Tensor keys = other->weights().at("blocks.1.attention.given_edge_keys").clone();
+  const InitialWeights taken = init_weights(moved, ByteTokenizer(), *other);
+  EXPECT_TRUE(taken.missing.empty());
+  EXPECT_TRUE(taken.left_over.empty());
+  EXPECT_TRUE(other->weights().at("blocks.1.attention.given_edge_keys").equal(keys));
+  EXPECT_TRUE(other->weights().at("embedding").equal(model->weights().at("embedding")));
+
+  Json config = load_json(moved + "/config.json");
+  config["model"]["attention_options"]["edges"] = "weights:1000000000:3";
+  save_json(moved + "/config.json", config);
+  EXPECT_EQ(error_of([&] { load_model(moved); }),
+            moved +
+                "/model.safetensors: tensor 'blocks.0.attention.given_edge_begin' must have shape [1000000001], "
+                "got [22]");
 }
 
 TEST_F(ModelFiles, AConfigurationCannotAskForWhatItsWeightsDoNotFill) {

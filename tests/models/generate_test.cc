@@ -61,7 +61,7 @@ TEST(Generate, WrongInputIsRefused) {
 }
 
 TEST(Generate, TwiceNTokensAreNTokensTwice) {
-  for (const char* attention : {"lavo", "diffuser", "local", "softmax"}) {
+  for (const char* attention : {"lavo", "lavo_selective", "diffuser", "gated_delta_net", "gla", "local", "softmax"}) {
     SCOPED_TRACE(attention);
     const auto model = small_model(small_config(attention));
     GenerateOptions options;

@@ -189,7 +189,7 @@ TEST(LanguageModel, AddsTheAuxiliaryLossesOfItsLayers) {
 }
 
 TEST(LanguageModel, GroupedHeadsHaveNarrowerKeysAndValues) {
-  for (const char* attention : {"lavo", "diffuser", "local", "softmax"}) {
+  for (const char* attention : {"lavo", "lavo_selective", "diffuser", "local", "softmax"}) {
     ModelConfig config = small_config(attention);
     config.heads = 4;
     config.kv_heads = 2;

@@ -9,11 +9,13 @@
 namespace longspan::models {
 namespace {
 
-/// Matrices that multiply rows of the residual stream, and tables of one row a token.
+/// Matrices that multiply rows of the residual stream (or, forget.weight of gla, what one of them gave), and tables of
+/// one row a token.
 bool may_decay(const std::string& name) {
-  static const std::set<std::string> matrices = {"q.weight",   "k.weight",    "v.weight",  "memory.weight",
-                                                 "out.weight", "gate.weight", "up.weight", "down.weight",
-                                                 "embedding",  "head"};
+  static const std::set<std::string> matrices = {"q.weight",         "k.weight",        "v.weight",    "memory.weight",
+                                                 "memory_q.weight",  "memory_k.weight", "out.weight",  "gate.weight",
+                                                 "up.weight",        "down.weight",     "beta.weight", "forget.weight",
+                                                 "forget_in.weight", "embedding",       "head"};
   const std::size_t last = name.rfind('.');
   const std::size_t before = last == std::string::npos ? last : name.rfind('.', last - 1);
   return matrices.contains(before == std::string::npos ? name : name.substr(before + 1));

@@ -15,7 +15,8 @@ namespace longspan::models {
 inline ModelConfig small_config(const std::string& attention = "lavo", Shape shape = Shape::gpt2) {
   ModelConfig config;
   config.attention = attention;
-  if (attention == "lavo") config.attention_options = {{"r", int64_t{4}}, {"w", int64_t{3}}};
+  if (attention == "lavo" || attention == "lavo_selective")
+    config.attention_options = {{"r", int64_t{4}}, {"w", int64_t{3}}};
   if (attention == "local") config.attention_options = {{"w", int64_t{4}}};
   if (attention == "diffuser")
     config.attention_options = {
