@@ -24,30 +24,9 @@ command -v spm_train >/dev/null || fail "spm_train is missing (Debian package se
 command -v apt-get >/dev/null || fail "the documents come from Debian packages and this is no Debian system"
 bash scripts/fetch-novels.sh
 
-# fetch PACKAGE: unpacks it into a folder of that name.
-fetch() {
-  local package=$1
-  if [[ -f $unpacked/$package/VERSION ]]; then return; fi
-  say "fetching the Debian package $package"
-  rm -rf "$work/$package"
-  mkdir -p "$work/$package" "$unpacked"
-  if ! (cd "$work/$package" && apt-get download "$package") >"$state/documents.log" 2>&1; then
-    # Without package lists nothing is found; only root may fetch them.
-    if ((EUID == 0)); then apt-get update >"$state/apt.log" 2>&1 || true; fi
-    if ! (cd "$work/$package" && apt-get download "$package") >"$state/documents.log" 2>&1; then
-      tail -n 5 "$state/documents.log" >&2
-      fail "cannot fetch $package (if the package lists are missing: apt-get update, as root)"
-    fi
-  fi
-  dpkg -x "$work/$package"/*.deb "$work/$package/unpacked"
-  dpkg-deb --field "$work/$package"/*.deb Version >"$work/$package/unpacked/VERSION"
-  rm -rf "${unpacked:?}/$package"
-  mv "$work/$package/unpacked" "$unpacked/$package"
-}
-
 work=$(mktemp -d "$PWD/build/documents.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-for package in "${manuals[@]}" "$faq"; do fetch "$package"; done
+for package in "${manuals[@]}" "$faq"; do fetch_package "$package"; done
 say "making the tasks from them"
 rm -f "$made"
 "$(cat "$state/python")" -B scripts/document_tasks.py --novels build/novels --faq "$unpacked/$faq" \

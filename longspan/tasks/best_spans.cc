@@ -9,7 +9,7 @@ void BestSpans::add(const double* starts, const double* ends, int64_t tokens, in
   for (int64_t first = 0; first < tokens; ++first) {
     for (int64_t last = first; last < std::min(tokens, first + longest); ++last) {
       const double score = starts[first] + ends[last];
-      if (spans_.size() == most_ && score <= std::ranges::min(spans_, {}, &ScoredSpan::score).score) continue;
+      if (spans_.size() == most_ && score <= least_) continue;
       if (const AnswerSpan span = bytes({first, last + 1}); span.begin < span.end) add(span, score);
     }
   }
@@ -25,6 +25,7 @@ void BestSpans::add(const AnswerSpan& bytes, double score) {
     spans_.erase(std::prev(std::ranges::min_element(spans_.rbegin(), spans_.rend(), {}, &ScoredSpan::score).base()));
   }
   spans_.push_back({bytes, score});
+  if (spans_.size() == most_) least_ = std::ranges::min(spans_, {}, &ScoredSpan::score).score;
 }
 
 std::vector<ScoredSpan> BestSpans::sorted() const {

@@ -34,6 +34,7 @@ class BestSpans {
   void add(const AnswerSpan& bytes, double score);
 
   std::size_t most_;
+  double least_ = 0;               ///< of the scores, once there are `most`
   std::vector<ScoredSpan> spans_;  ///< unordered, but equals in the order in which they came
 };
 

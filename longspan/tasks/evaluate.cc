@@ -26,7 +26,7 @@ Evaluation evaluate(models::EncoderModel& model, const ExampleSet& set, const Ev
   EvaluationSums sums(model, set, options);
   const ReadCounts read = each_batch(model, set, options, on_examples, [&](const Batch& batch) {
     if (set.kind == HeadKind::masked_language)
-      sums.add(batch, model.hidden(batch.pack));
+      sums.add_masked(batch, model.hidden(batch.pack));
     else
       sums.add_scores(batch, scores_in_parts(model, batch));
   });

@@ -72,20 +72,23 @@ ReadCounts each_batch(models::EncoderModel& model, const ExampleSet& set, const 
   return read;
 }
 
-at::Tensor scores_in_parts(models::EncoderModel& model, const Batch& batch) {
+void each_part(const Batch& batch, const std::function<void(const Batch& part)>& use) {
   const std::vector<int64_t> border = nn::borders(batch.pack.cu_seqlens);
   const int64_t sequences = batch.sequences();
-  std::vector<at::Tensor> scores;
   for (int64_t begin = 0; begin < sequences;) {
     const auto rows = [&](int64_t end) {
       return border[static_cast<std::size_t>(end)] - border[static_cast<std::size_t>(begin)];
     };
     int64_t end = begin + 1;
     while (end < sequences && rows(end + 1) <= kTokensTogether) ++end;
-    const Batch part = part_of(batch, begin, end);
-    scores.push_back(head_scores(model, part, model.hidden(part.pack)));
+    use(part_of(batch, begin, end));
     begin = end;
   }
+}
+
+at::Tensor scores_in_parts(models::EncoderModel& model, const Batch& batch) {
+  std::vector<at::Tensor> scores;
+  each_part(batch, [&](const Batch& part) { scores.push_back(head_scores(model, part, model.hidden(part.pack))); });
   return scores.size() == 1 ? scores.front() : at::cat(scores);
 }
 
@@ -94,13 +97,6 @@ void each_run_of_hidden_tokens(const models::EncoderModel& model, const Batch& b
   constexpr int64_t kNumbers = 1 << 22;
   const int64_t all = batch.places.numel(), most = std::max<int64_t>(kNumbers / model.encoder_config().vocabulary, 16);
   for (int64_t first = 0; first < all; first += most) use(first, std::min(most, all - first));
-}
-
-void EvaluationSums::add(const Batch& batch, const at::Tensor& hidden) {
-  if (set_.kind == HeadKind::masked_language)
-    add_masked(batch, hidden);
-  else
-    add_scores(batch, head_scores(model_, batch, hidden));
 }
 
 void EvaluationSums::add_scores(const Batch& batch, const at::Tensor& scores) {

@@ -21,7 +21,11 @@ struct ReadCounts {
 ReadCounts each_batch(models::EncoderModel& model, const ExampleSet& set, const EvaluateOptions& options,
                       const OnExamples& on_examples, const std::function<void(const Batch&)>& on_batch);
 
-/// head_scores() of a batch, whose sequences are read some at a time: a long document has many.
+/// use(part) for runs of a batch's sequences, one after the other: up to 8,192 tokens, or one sequence alone that is
+/// longer. A long document has many. Not for masked_language.
+void each_part(const Batch& batch, const std::function<void(const Batch& part)>& use);
+
+/// head_scores() of a batch, read in parts.
 at::Tensor scores_in_parts(models::EncoderModel& model, const Batch& batch);
 
 /// use(first, size) for runs of a batch's hidden tokens (masked_language), one after the other: so many that their
@@ -36,15 +40,14 @@ class EvaluationSums {
   EvaluationSums(models::EncoderModel& model, const ExampleSet& set, const EvaluateOptions& options)
       : model_(model), set_(set), options_(options) {}
 
-  /// What the model's head makes of the hidden states [1, T, E] of a batch.
-  void add(const Batch& batch, const at::Tensor& hidden);
-  /// The same from head_scores(); not for masked_language.
+  /// masked_language: what the model's head makes of the hidden states [1, T, E] of a batch.
+  void add_masked(const Batch& batch, const at::Tensor& hidden);
+  /// The other kinds: from head_scores().
   void add_scores(const Batch& batch, const at::Tensor& scores);
   /// Without tokens, sequences and seconds.
   Evaluation result() const;
 
  private:
-  void add_masked(const Batch& batch, const at::Tensor& hidden);
   metrics::Metrics label_metrics() const;
 
   models::EncoderModel& model_;

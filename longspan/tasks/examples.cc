@@ -5,6 +5,7 @@
 
 #include "longspan/base/check.h"
 #include "longspan/data/label_set.h"
+#include "longspan/text/subword/unicode.h"
 #include "longspan/text/utf8.h"
 
 namespace longspan::tasks {
@@ -132,11 +133,20 @@ AnswerSpan answer_bytes(const Sequence& sequence, std::string_view context, Toke
     return static_cast<std::size_t>(sequence.offsets.at(static_cast<std::size_t>(token - sequence.context.begin)));
   };
   std::size_t begin = offset(span.begin), end = offset(span.end);
-  constexpr std::string_view kBlank = " \t\r\n";
-  while (begin < end && kBlank.find(context[begin]) != std::string_view::npos) ++begin;
-  while (begin < end && kBlank.find(context[end - 1]) != std::string_view::npos) --end;
+  begin = character_begin(context, begin);
+  end = character_end(context, end);
+  while (begin < end) {
+    const auto character = unicode::first(context.substr(begin, end - begin));
+    if (unicode::is_seen(character.code)) break;
+    begin += character.size;
+  }
+  while (begin < end) {
+    const auto character = unicode::before(context.substr(0, end), end);
+    if (unicode::is_seen(character.code)) break;
+    end -= character.size;
+  }
   if (begin == end) return {};
-  return {static_cast<int64_t>(character_begin(context, begin)), static_cast<int64_t>(character_end(context, end))};
+  return {static_cast<int64_t>(begin), static_cast<int64_t>(end)};
 }
 
 }  // namespace longspan::tasks

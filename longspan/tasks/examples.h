@@ -24,7 +24,8 @@ struct HeldAnswer {
 /// What the model reads at once:
 ///   first text separator;
 ///   first question separator separator context separator;
-///   first question separator separator candidate separator ... candidate separator separator context separator.
+///   first question separator separator candidate separator ... candidate separator separator context separator;
+/// where two separators stand in a row, there are SpecialTokens::between.
 struct Sequence {
   std::vector<int32_t> tokens;
   std::vector<uint8_t> word_starts;  ///< masked_language with whole words: as tasks/masking.h has them
@@ -108,8 +109,8 @@ models::HeadConfig head_for(const ExampleSet& train, models::HeadConfig head);
 /// never empty. Returns how many.
 int64_t drop_lost_answers(ExampleSet& set);
 
-/// Bytes of the context that tokens `span` of a question's sequence stand for, without blanks around them, and whole
-/// characters where they begin or end inside one. Empty for blanks alone.
+/// Bytes of the context that tokens `span` of a question's sequence stand for, whole characters where they begin or end
+/// inside one, without blanks and controls of any script around them. Empty for these alone.
 AnswerSpan answer_bytes(const Sequence& sequence, std::string_view context, TokenSpan span);
 
 }  // namespace longspan::tasks

@@ -1,9 +1,12 @@
 #include "longspan/tasks/fill_text.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "longspan/base/check.h"
 #include "longspan/tasks/evaluate.h"
+#include "longspan/text/subword/subword_tokenizer.h"
 
 namespace longspan::tasks {
 
@@ -18,18 +21,25 @@ std::vector<FilledMask> fill_text(models::EncoderModel& model, const SequenceOpt
       throw InputError(str_cat(record.place.text(), ": ", error.what()));
     }
   };
+  // A mask token of the tokenizer's own may take blanks beside it: it must see the whole text.
+  const auto* subword = dynamic_cast<const SubwordTokenizer*>(&tokenizer);
+  const bool own = subword && options.special.mask < tokenizer.vocabulary_size();
   const std::string_view mask = kMaskText;
+  std::string whole;
   std::string_view rest = record.text;
-  bool any = false;
   for (auto at = rest.find(mask); at != std::string_view::npos; at = rest.find(mask)) {
-    any = true;
-    append(rest.substr(0, at));
-    sequence.push_back(options.special.mask);
+    if (own) {
+      whole += str_cat(rest.substr(0, at), subword->token_name(static_cast<uint32_t>(options.special.mask)));
+    } else {
+      append(rest.substr(0, at));
+      sequence.push_back(options.special.mask);
+    }
     rest.remove_prefix(at + mask.size());
   }
-  append(rest);
+  append(whole.append(rest));
   sequence.push_back(options.special.separator);
-  LONGSPAN_CHECK(any, record.place.text(), ": the text has no ", kMaskText, " to be filled");
+  LONGSPAN_CHECK(std::ranges::count(sequence, options.special.mask) > 0, record.place.text(), ": the text has no ",
+                 kMaskText, " to be filled");
   LONGSPAN_CHECK(static_cast<int64_t>(sequence.size()) <= options.length, record.place.text(), ": the text has ",
                  sequence.size(), " tokens, more than the ", options.length, " of a sequence");
   std::vector<FilledMask> out;

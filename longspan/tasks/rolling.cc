@@ -1,11 +1,11 @@
 #include "longspan/tasks/rolling.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <functional>
 
 #include "longspan/tasks/evaluation_sums.h"
 #include "longspan/tasks/losses.h"
@@ -31,22 +31,25 @@ class Change {
   double before_ = 0, change_ = 0;
 };
 
-/// What the head makes of a batch's hidden states, in parts.
-void each_output(models::EncoderModel& model, const Batch& batch,
-                 const std::function<void(const std::function<at::Tensor(const at::Tensor& hidden)>& of)>& on_part) {
-  switch (model.head_config().kind) {
-    case HeadKind::masked_language:
-      return each_run_of_hidden_tokens(model, batch, [&](int64_t first, int64_t size) {
-        const at::Tensor places = batch.places.narrow(0, first, size);
-        on_part([&](const at::Tensor& hidden) { return model.masked_logits(hidden, places); });
-      });
-    case HeadKind::classification:
-    case HeadKind::multi_label:
-    case HeadKind::question:
-    case HeadKind::choice:
-      return on_part([&](const at::Tensor& hidden) { return head_scores(model, batch, hidden); });
-  }
-}
+/// Of one shift.
+struct Sums {
+  Change hidden, head;
+  EvaluationSums evaluation;
+  double seconds = 0;
+};
+
+/// Adds the seconds of its life.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 at::Tensor exact(const at::Tensor& values) {
   return values.scalar_type() == at::kBFloat16 ? values.to(at::kFloat) : values;
@@ -59,28 +62,40 @@ std::vector<RolledEvaluation> evaluate_rolled(models::EncoderModel& model, const
                                               const OnExamples& on_examples) {
   if (options.labelled) check_labels(set, "the examples");
   models::check_rolling(model, options.how);
-  struct Sums {
-    Change hidden, head;
-    EvaluationSums evaluation;
-    double seconds = 0;
-  };
   std::vector<Sums> sums;
   for (std::size_t i = 0; i < shifts.size(); ++i)
     sums.push_back({{}, {}, EvaluationSums(model, set, options.evaluate)});
 
   const ReadCounts read = each_batch(model, set, options.evaluate, on_examples, [&](const Batch& batch) {
-    const at::Tensor before = model.hidden(batch.pack);
-    for (std::size_t i = 0; i < shifts.size(); ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      models::RollingOptions how = options.how;
-      how.rolling.shift = shifts[i];
-      const models::RolledHidden after = models::rolled_hidden(model, batch.pack, how);
-      sums[i].hidden.add(exact(before), exact(after.hidden));
-      each_output(model, batch,
-                  [&](const auto& of) { sums[i].head.add(exact(of(before)), exact(of(after.for_head))); });
-      if (options.labelled) sums[i].evaluation.add(batch, after.for_head);
-      sums[i].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    }
+    // What the head says of the rolled sequences, by shift and part.
+    std::vector<std::vector<at::Tensor>> scores(shifts.size());
+    const auto roll = [&](const Batch& part) {
+      const bool masked = set.kind == HeadKind::masked_language;
+      const at::Tensor before = model.hidden(part.pack);
+      const at::Tensor said = masked ? at::Tensor() : exact(head_scores(model, part, before));
+      for (std::size_t i = 0; i < shifts.size(); ++i) {
+        const Stopwatch stopwatch(sums[i].seconds);
+        models::RollingOptions how = options.how;
+        how.rolling.shift = shifts[i];
+        const models::RolledHidden after = models::rolled_hidden(model, part.pack, how);
+        sums[i].hidden.add(exact(before), exact(after.hidden));
+        if (masked) {
+          each_run_of_hidden_tokens(model, part, [&](int64_t first, int64_t size) {
+            const at::Tensor places = part.places.narrow(0, first, size);
+            sums[i].head.add(exact(model.masked_logits(before, places)),
+                             exact(model.masked_logits(after.for_head, places)));
+          });
+          if (options.labelled) sums[i].evaluation.add_masked(part, after.for_head);
+        } else {
+          scores[i].push_back(head_scores(model, part, after.for_head));
+          sums[i].head.add(said, exact(scores[i].back()));
+        }
+      }
+    };
+    if (set.kind == HeadKind::masked_language) return roll(batch);  // its examples are sequences, never documents
+    each_part(batch, roll);
+    for (std::size_t i = 0; i < shifts.size() && options.labelled; ++i)
+      sums[i].evaluation.add_scores(batch, at::cat(scores[i]));
   });
 
   std::vector<RolledEvaluation> out;

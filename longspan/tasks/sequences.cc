@@ -76,12 +76,18 @@ void push(ExampleSet& set, Example&& example, const RecordPlace& place, const st
   set.ids.push_back(id);
 }
 
+/// The separators between two texts, of which one ends the first text already.
+void next_text(Sequence& sequence, const SequenceOptions& options) {
+  for (int64_t i = 1; i < options.special.between; ++i)
+    sequence.tokens.push_back(static_cast<int32_t>(options.special.separator));
+}
+
 /// The beginning of every window of a question, as far as the context.
 Sequence question_part(ExampleSet& set, const SequenceOptions& options, const Encoding& question) {
   const int64_t kept = std::min(size_of(question), options.length / 2 - 3);
   set.truncated += kept < size_of(question);
   Sequence out = sequence_of(options, question, {}, {0, kept});
-  out.tokens.push_back(static_cast<int32_t>(options.special.separator));
+  next_text(out, options);
   return out;
 }
 
@@ -147,7 +153,7 @@ void add_record(ExampleSet& set, const SequenceOptions& options, QuestionRecord&
   }
   set.truncated = std::min(set.truncated, cut_before + 1);  // question and context of one record
   set.lost_answers += !record.answers.empty() && !held;
-  set.longest_record = std::max(set.longest_record, size_of(question) + size_of(context) + 4);
+  set.longest_record = std::max(set.longest_record, size_of(question) + size_of(context) + options.special.between + 2);
   push(set, std::move(example), record.place, record.id);
   set.questions.push_back(std::move(record));
 }
@@ -164,7 +170,7 @@ void add_record(ExampleSet& set, const SequenceOptions& options, ChoiceRecord&& 
     before.candidates.push_back(static_cast<int64_t>(before.tokens.size()));
     before.tokens.push_back(static_cast<int32_t>(options.special.separator));
   }
-  before.tokens.push_back(static_cast<int32_t>(options.special.separator));
+  next_text(before, options);
   const int64_t room = room_behind(before, options);
   LONGSPAN_CHECK(room >= std::max<int64_t>(1, options.length / 8), record.place.text(), ": the question and its ",
                  record.candidates.size(), " candidates have ", before.tokens.size(), " tokens, and of a sequence of ",

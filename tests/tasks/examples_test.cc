@@ -47,6 +47,38 @@ TEST(Examples, AMaskedLanguageModelReadsEverything) {
   EXPECT_EQ(set.places[1].line, 3);
 }
 
+TEST(Examples, OneSeparatorBetweenTextsWhereTheTokenizerHasItSo) {
+  ExampleSet set;
+  auto options = sequence_options(HeadKind::question);
+  options.special.between = 1;
+  add_record(set, options, QuestionRecord{"q", "ab", {{1, 2}}, place(1)});
+  const Sequence& question = set.examples[0].windows[0];
+  EXPECT_THAT(question.tokens, ElementsAre(kFirst, 'q', kSeparator, 'a', 'b', kSeparator));
+  EXPECT_EQ(question.context, (TokenSpan{3, 5}));
+  EXPECT_EQ(question.answers[0].tokens, (TokenSpan{4, 5}));
+  EXPECT_EQ(set.longest_record, 6);
+  ExampleSet choices;
+  options.kind = HeadKind::choice;
+  add_record(choices, options, ChoiceRecord{"q", "ab", {"x", "y"}, 1, place(1)});
+  const Sequence& choice = choices.examples[0].windows[0];
+  EXPECT_THAT(choice.tokens,
+              ElementsAre(kFirst, 'q', kSeparator, 'x', kSeparator, 'y', kSeparator, 'a', 'b', kSeparator));
+  EXPECT_THAT(choice.candidates, ElementsAre(4, 6));
+}
+
+TEST(Examples, AnswersHaveNoBlanksOfAnyScriptAroundThem) {
+  ExampleSet set;
+  const std::string context = "a\u3000\u200Bé\u00A0\u200D";  // bytes: 1, 3, 3, 2, 2, 3
+  add_record(set, sequence_options(HeadKind::question), QuestionRecord{"q", context, {{7, 9}}, place(1)});
+  const Sequence& sequence = set.examples[0].windows[0];
+  const auto bytes = [&](int64_t begin, int64_t end) {
+    return answer_bytes(sequence, context, {sequence.context.begin + begin, sequence.context.begin + end});
+  };
+  EXPECT_EQ(bytes(1, 14), (AnswerSpan{7, 9}));
+  EXPECT_EQ(bytes(2, 8), (AnswerSpan{7, 9})) << "from within a blank to within a letter";
+  EXPECT_EQ(bytes(1, 7), AnswerSpan{}) << "nothing to be seen";
+}
+
 TEST(Examples, AnAnswerIsItsTokens) {
   ExampleSet set;
   add_record(set, sequence_options(HeadKind::question), QuestionRecord{"q?", "see 42 now", {{4, 6}}, place(1)});

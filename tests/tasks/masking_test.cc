@@ -76,7 +76,9 @@ TEST(Masking, LeavesTheRestAndSpecialTokensAlone) {
   }
   const MaskedTokens some = mask(tokens, {}, 1);
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (std::ranges::count(some.places, static_cast<int64_t>(i)) == 0) EXPECT_EQ(some.tokens[i], tokens[i]);
+    if (std::ranges::count(some.places, static_cast<int64_t>(i)) == 0) {
+      EXPECT_EQ(some.tokens[i], tokens[i]);
+    }
 }
 
 TEST(Masking, IsAFunctionOfTheStreamAndThePlace) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "longspan/tasks/evaluation_sums.h"
 #include "longspan/testing/compare.h"
 #include "tests/tasks/small_tasks.h"
 
@@ -84,6 +85,34 @@ TEST(RolledExamples, TheFirstSlotOfRolledTokens) {
     EXPECT_EQ(got[i].evaluation.loss, expected.loss);
     EXPECT_EQ(got[i].evaluation.metrics, expected.metrics);
   }
+}
+
+// A document of many windows is read in parts, whatever is measured of it.
+TEST(RolledExamples, LongDocumentsAreReadInParts) {
+  ExampleSet set;
+  auto options = sequence_options(models::HeadKind::question, 64);
+  options.windows = true;
+  options.stride = 10;
+  Rng rng(1);
+  const std::string context = random_letters(rng, 3000, "abcdef ") + "123";
+  add_record(set, options, QuestionRecord{"q", context, {{3000, 3003}}, place(1)});
+  const auto model = drawn(set, "softmax");
+  const Batch batch = make_batch(set, std::vector<int64_t>{0}, model->head_config(), model->encoder_config(), {}, {});
+  ASSERT_GT(batch.pack.tokens.size(1), 2 * 8192);
+  int64_t tokens = 0, parts = 0;
+  each_part(batch, [&](const Batch& part) {
+    EXPECT_LE(part.pack.tokens.size(1), 8192);
+    tokens += part.pack.tokens.size(1);
+    ++parts;
+  });
+  EXPECT_EQ(tokens, batch.pack.tokens.size(1));
+  EXPECT_GE(parts, 3);
+  const Evaluation plain = evaluate(*model, set, {});
+  const auto rolled = evaluate_rolled(*model, set, kShifts, {});
+  EXPECT_EQ(rolled[0].evaluation.loss, plain.loss);
+  EXPECT_EQ(rolled[0].evaluation.metrics, plain.metrics);
+  EXPECT_EQ(rolled[0].head_change, 0);
+  EXPECT_GT(rolled[1].head_change, 1e-2);
 }
 
 TEST(RolledExamples, NeedNoLabelsToTellWhatChanges) {
