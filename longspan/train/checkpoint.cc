@@ -18,6 +18,8 @@ models::NamedTensors Trainer::tensors() const {
   return out;
 }
 
+std::string Trainer::train_identity() const { return data_.train ? identity_of(*data_.train) : reader_->identity(); }
+
 void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const Json& extra) const {
   if (writes()) make_writable_folder(folder);
   models::NamedTensors content = tensors();
@@ -27,8 +29,8 @@ void Trainer::save(const std::string& folder, const Tokenizer& tokenizer, const 
   std::map<std::string, std::string> metadata = {{"format", kCheckpointFormat},
                                                  {"step", std::to_string(step_)},
                                                  {"threads", std::to_string(at::get_num_threads())},
-                                                 {"train_tokens", std::to_string(data_.train->size())},
-                                                 {kTrainData, identity_of(*data_.train)},
+                                                 {"train_tokens", std::to_string(train_tokens())},
+                                                 {kTrainData, train_identity()},
                                                  {"model", models::to_json(model_->config()).dump()},
                                                  {"train", to_json(options_).dump()},
                                                  {"fingerprint", models::fingerprint(content)}};
@@ -58,7 +60,7 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
                  differences(model, models::to_json(model_->config())), ")");
   const CheckpointInfo info = info_of(file);
   const int64_t threads = integer_in(file, "threads");
-  const int64_t train_tokens = integer_in(file, "train_tokens");
+  const int64_t before = integer_in(file, "train_tokens");
   const std::string train_data = optional_in(file, kTrainData);
   const Json options = object_in(file, "train");
 
@@ -95,9 +97,9 @@ std::vector<std::string> Trainer::load(const std::string& checkpoint) {
   const auto warn = [&](const auto&... parts) { warnings.push_back(str_cat(parts...)); };
   if (threads != at::get_num_threads())
     warn("trained with ", threads, " threads, now ", at::get_num_threads(), ": the last bits will differ");
-  if (train_tokens != data_.train->size())
-    warn("other training data: they had ", train_tokens, " tokens, now ", data_.train->size());
-  else if (!train_data.empty() && train_data != identity_of(*data_.train))
+  if (before != train_tokens())
+    warn("other training data: they had ", before, " tokens, now ", train_tokens());
+  else if (!train_data.empty() && train_data != train_identity())
     warn("other training data: as many tokens as before, but not the same");
   if (!as_now) warn("validation is of something else than before; earlier losses are not compared with its own");
   if (const std::string changed = differences(options, to_json(options_)); !changed.empty())

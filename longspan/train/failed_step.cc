@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kFolder = "/nonfinite";
 
 std::string command(const Json& extra) {
+  if (extra.is_object() && extra.contains("recall")) return "longspan recall train";
   const bool known = extra.is_object() && extra.contains("data") && extra["data"].contains("folder");
   return "longspan train " + (known ? extra["data"]["folder"].get<std::string>() : std::string("DATA"));
 }

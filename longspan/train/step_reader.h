@@ -57,6 +57,9 @@ class StepReader {
   /// What the next step goes on from, besides its number: nothing, or the states that rows carry, by name.
   virtual models::NamedTensors state() const { return {}; }
 
+  /// What tells its rows from those of others, where they do not come from a split (data_identity.h).
+  virtual std::string identity() const { return ""; }
+
   /// Goes on from what state() gave; InputError naming `origin` when it cannot be of this model and these rows.
   virtual void set_state(const models::NamedTensors&, const std::string& /*origin*/) {}
 

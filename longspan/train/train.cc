@@ -21,9 +21,23 @@ Trainer::Trainer(std::shared_ptr<models::LanguageModel> model, const TrainData& 
   check_data(data_, options_, model_->config());
   own_ = own_rows(options_, peers_ ? peers_->rank() : 0, processes);
   reader_ = make_step_reader(data_, options_, *model_, own_);
+  begin();
+}
+
+Trainer::Trainer(std::shared_ptr<models::LanguageModel> model, std::unique_ptr<StepReader> rows, TrainOptions options)
+    : model_(std::move(model)), options_(options), peers_(nullptr), reader_(std::move(rows)) {
+  train::validate(options_);
+  LONGSPAN_CHECK(options_.sequences == Sequences::windows && options_.valid_every == 0,
+                 "train: rows that are made have neither sequences nor a validation");
+  own_ = own_rows(options_, 0, 1);
+  begin();
+}
+
+void Trainer::begin() {
   bf16_ = options_.autocast == Autocast::bf16 || (options_.autocast == Autocast::automatic && fast_bfloat16());
   optimizer_ = std::make_unique<AdamW>(*model_, options_);
-  model_->recompute_blocks(recomputes(options_.recompute, model_->config(), tokens_at_once(options_, processes)));
+  model_->recompute_blocks(
+      recomputes(options_.recompute, model_->config(), tokens_at_once(options_, peers_ ? peers_->size() : 1)));
   model_->train();
 }
 

@@ -71,6 +71,9 @@ class Trainer {
   /// Without documents; `valid` may be null.
   Trainer(std::shared_ptr<models::LanguageModel> model, const TokenFile& train, const TokenFile* valid,
           TrainOptions options);
+  /// Rows that are made and not read from a split: one process, no validation. InputError when options ask for one, or
+  /// for other `sequences` than windows.
+  Trainer(std::shared_ptr<models::LanguageModel> model, std::unique_ptr<StepReader> rows, TrainOptions options);
   ~Trainer();
 
   const TrainOptions& options() const { return options_; }
@@ -108,7 +111,11 @@ class Trainer {
   std::vector<std::string> resume(const std::string& folder);
 
  private:
+  void begin();
   models::NamedTensors tensors() const;
+  /// Size and identity of what is trained on; made rows have no size.
+  int64_t train_tokens() const { return data_.train ? data_.train->size() : 0; }
+  std::string train_identity() const;
   /// Whether this process writes files.
   bool writes() const;
   double accumulate(const Rows& rows, double weight, bool with_penalty);

@@ -30,7 +30,7 @@ TEST(Autocast, IsUndoneAndNests) {
 }
 
 TEST(Autocast, SeesUpdatedWeightsAndStaysNearFloat32) {
-  for (const char* attention : {"lavo", "diffuser", "local", "softmax"}) {
+  for (const char* attention : {"lavo", "lavo_selective", "diffuser", "gated_delta_net", "gla", "local", "softmax"}) {
     torch::manual_seed(1);
     models::LanguageModel model(models::small_config(attention));
     const at::Tensor tokens = models::random_tokens(2, 20);

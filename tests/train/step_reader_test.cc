@@ -116,7 +116,7 @@ TEST_F(StepReaders, CarriedRowsReadTheirPartsFromEndToEndAndBeginAnew) {
 
 TEST_F(StepReaders, ACarriedStateIsThatOfThePartReadInOnePiece) {
   const TokenFile file = tokens("train", 62);
-  for (const char* attention : {"lavo", "diffuser", "local", "softmax"}) {
+  for (const char* attention : {"lavo", "lavo_selective", "diffuser", "gated_delta_net", "local", "softmax"}) {
     SCOPED_TRACE(attention);
     const auto model = models::small_model(models::small_config(attention));
     CarriedRows rows(file, nullptr, options(Sequences::carried, 2, 7), *model, {0, 2});
