@@ -107,7 +107,37 @@ def diffusion_extend(q, k, v, coefficients, states, patterns, pattern_of=None, p
     return _diffuse(q, k, v, coefficients, largest(states), scale, attention_dropout, hop_dropout)
 
 
-OF = {"diffusion": diffusion, "diffusion_forward": diffusion, "diffusion_extend": diffusion_extend,
+CHUNK = 16
+
+
+def _remember(q, k, v, beta, state, given, delta):
+    """Of out and of states, in the composed form, whose errors are the larger ones: as tests/ops/delta_case.h has it.
+    `state` is the largest norm of one, `given` that of writes that came with it."""
+    u, rows, slots = roundoff(q.dtype), q.shape[2], q.shape[3]
+    write = largest(beta) * norm(k) * norm(v)
+    state = state + rows * write + CHUNK * given
+    added, none = 1 + CHUNK * largest(beta) * norm(k) ** 2, CHUNK * (write + given)
+    if not delta:
+        added = 1
+    chunks, terms = rows // CHUNK + 2, slots + 7 * CHUNK + 8
+    error = chunks * u * (terms * added * (state + none) + 8 * (slots + 4) * slots ** 0.5 * state)
+    return norm(q) * (error + terms * u * (state + none)), error + terms * u * (state + none)
+
+
+def delta_memory(q, k, v, beta, log_alpha=None, state=None, *_, delta=True, **__):
+    """Of out, the state and segments, which neither form keeps."""
+    first = 0.0 if state is None else norm(state.flatten(-2))
+    return *_remember(q, k, v, beta, first, 0.0, delta), 0.0
+
+
+def delta_memory_extend(q, k, v, beta, log_alpha, memory, keys, writes, *_, delta=True, **__):
+    """Of out, memory, keys, writes, log_alpha_rows, position and segments: rows are handed on as they are."""
+    out, state = _remember(q, k, v, beta, norm(memory.flatten(-2)), norm(keys) * norm(writes), delta)
+    return out, state, 0.0, largest(beta) * norm(k) * state, 0.0, 0.0, 0.0
+
+
+OF = {"delta_memory": delta_memory, "delta_memory_forward": delta_memory, "delta_memory_extend": delta_memory_extend,
+      "delta_memory_extend_forward": delta_memory_extend, "diffusion": diffusion, "diffusion_forward": diffusion, "diffusion_extend": diffusion_extend,
       "local_attention": local_attention, "local_attention_forward": local_attention,
       "orthogonal_memory": orthogonal_memory, "orthogonal_memory_extend": orthogonal_memory_extend}
 

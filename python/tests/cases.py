@@ -242,14 +242,14 @@ def diffusion_backward(dtype=torch.float64) -> typing.List[Case]:
     cases = []
     for case in diffusion(dtype):
         q, k, v, coefficients, patterns, *rest = case.args
-        out, lse, weights, states = torch.ops.longspan.diffusion_forward(*case.args, **case.kwargs, kept_weights=-1 if case.kwargs.get("edge_weights") != "recomputed" else 0,
+        out, _, weights, states = torch.ops.longspan.diffusion_forward(*case.args, **case.kwargs, kept_weights=-1 if case.kwargs.get("edge_weights") != "recomputed" else 0,
             keep_states=case.kwargs.get("backward") == "store_all")
         of, rest = (rest[0], rest[1:]) if rest else (None, [])
         kept = [t if t.numel() else None for t in (weights, states)]
-        cases.append(Case(case.name, (torch.ones_like(out), q, k, v, coefficients, patterns, of, lse, *kept, *rest),
+        cases.append(Case(case.name, (torch.ones_like(out), q, k, v, coefficients, patterns, of, *kept, *rest),
                           case.kwargs))
     some = cases[0].args
-    cases.append(Case("nothing kept", (*some[:8], None, None, *some[10:])))
+    cases.append(Case("nothing kept", (*some[:7], None, None, *some[9:])))
     return cases
 
 
@@ -279,9 +279,9 @@ def diffusion_extend_backward(dtype=torch.float64) -> typing.List[Case]:
     cases = []
     for case in diffusion_extend(dtype):
         *operands, patterns, of, positions = case.args
-        out, added, lse = torch.ops.longspan.diffusion_extend(*case.args, **case.kwargs)
+        out, added, _ = torch.ops.longspan.diffusion_extend(*case.args, **case.kwargs)
         cases.append(Case(case.name, (torch.ones_like(out), torch.ones_like(added), *operands, patterns, of, positions,
-                                      added, lse), case.kwargs))
+                                      added), case.kwargs))
     some = cases[1].args
     cases.append(Case("only out", (some[0], None, *some[2:])))
     cases.append(Case("only states", (None, some[1], *some[2:])))
@@ -299,7 +299,115 @@ def diffusion_coefficients(dtype=torch.float64) -> typing.List[Case]:
     ]
 
 
+class DeltaInputs(Inputs):
+    """Operands of delta_memory: queries and keys of norm 1, beta in (0, 2), decays of all strengths."""
+
+    def unit(self, *sizes):
+        x = self(*sizes, dtype=torch.float64)
+        return (x / x.norm(dim=-1, keepdim=True)).to(self.dtype)
+
+    def uniform(self, *sizes):
+        return torch.rand(*sizes, generator=self.generator, dtype=torch.float64).to(wide(self.dtype))
+
+    def log_alpha(self, *sizes):
+        return torch.where(self.uniform(*sizes) < 0.1, -6.9, -0.5 * self.uniform(*sizes))
+
+    def operands(self, b, h, n, r, d, decay=None):
+        """q, k, v, beta and log_alpha, of which `decay` is "scalar", "slot" or None."""
+        sizes = {"scalar": (b, h, n), "slot": (b, h, n, r)}
+        return (self.unit(b, h, n, r), self.unit(b, h, n, r), self(b, h, n, d), 0.05 + 1.9 * self.uniform(b, h, n),
+                self.log_alpha(*sizes[decay]) if decay else None)
+
+    def stream(self, b, h, r, d, position, decay=None):
+        """memory, keys, writes, log_alpha_rows and position."""
+        sums, sizes = wide(self.dtype), {"scalar": (b, h, 16), "slot": (b, h, 16, r)}
+        return (self(b, h, r, d, dtype=sums), self.unit(b, h, 16, r).to(sums), self(b, h, 16, d, dtype=sums),
+                self.log_alpha(*sizes[decay]) if decay else None, torch.tensor(position, dtype=torch.int64))
+
+
+def delta_memory(dtype=torch.float64) -> typing.List[Case]:
+    x = DeltaInputs(6, dtype)
+    cu = torch.tensor([0, 3, 3, 21])
+
+    def laid_out(layout, b, h, n, r, d):
+        q, k, v, beta, log_alpha = x.operands(b, h, n, r, d, "slot")
+        return [layout(t) for t in (q, k, v)] + [beta.transpose(1, 2).contiguous().transpose(1, 2), layout(log_alpha)]
+
+    def heads_last(t):
+        return t.transpose(1, 2).contiguous().transpose(1, 2)
+
+    def strided_rows(t):
+        return t.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+
+    return [
+        Case("scalar decay", (*x.operands(2, 3, 7, 4, 3, "scalar"),)),
+        Case("slot decay", (*x.operands(2, 2, 6, 3, 5, "slot"), x(2, 2, 3, 5, dtype=wide(dtype)))),
+        Case("no decay", (*x.operands(1, 2, 9, 3, 3), x(1, 2, 3, 3, dtype=dtype))),
+        Case("no decay, no state", x.operands(1, 2, 5, 3, 2)[:4]),
+        Case("linear attention", (*x.operands(1, 2, 9, 3, 2),), {"delta": False}),
+        Case("gated linear attention", (*x.operands(1, 2, 9, 3, 2, "slot"), x(1, 2, 3, 2, dtype=wide(dtype))),
+             {"delta": False}),
+        Case("scalar decay, no delta", (*x.operands(1, 2, 9, 3, 2, "scalar"),), {"delta": False}),
+        Case("chunks", (*x.operands(1, 1, 35, 2, 2, "scalar"), x(1, 1, 2, 2, dtype=wide(dtype)))),
+        Case("heads last", (*laid_out(heads_last, 2, 3, 5, 4, 4),)),
+        Case("strided rows", (*laid_out(strided_rows, 1, 2, 5, 3, 3),)),
+        Case("packed", (*x.operands(1, 2, 21, 3, 2, "slot"), x(3, 2, 3, 2, dtype=wide(dtype)), cu)),
+        Case("packed, no state", (*x.operands(1, 2, 21, 2, 3, "scalar"), None, cu.int()), {"delta": False}),
+        Case("one row", (*x.operands(1, 1, 1, 1, 1, "slot"),)),
+        Case("no rows", (*x.operands(2, 1, 0, 2, 3, "scalar"), x(2, 1, 2, 3, dtype=wide(dtype)))),
+    ]
+
+
+def delta_memory_backward(dtype=torch.float64) -> typing.List[Case]:
+    cases = []
+    for case in delta_memory(dtype):
+        out, state, segments = torch.ops.longspan.delta_memory_forward(*case.args, **case.kwargs, keep_segments=True)
+        cases.append(Case(case.name, (torch.ones_like(out), torch.ones_like(state), *case.args),
+                          {**case.kwargs, "segments": segments}))
+    some = cases[1].args
+    cases.append(Case("only out, nothing kept", (some[0], None, *some[2:])))
+    cases.append(Case("only the state", (None, some[1], *some[2:])))
+    return cases
+
+
+def delta_memory_extend(dtype=torch.float64) -> typing.List[Case]:
+    x = DeltaInputs(7, dtype)
+
+    def case(name, b, h, n, r, d, position, decay=None, cu=None, **given):
+        return Case(name, (*x.operands(b, h, n, r, d, decay), *x.stream(len(position), h, r, d, position, decay), cu),
+                    given)
+
+    return [
+        case("within a chunk", 2, 2, 4, 3, 2, [0, 21], "scalar"),
+        case("over a border", 2, 1, 6, 3, 2, [13, 31], "slot"),
+        case("to a border", 1, 2, 3, 2, 3, [13]),
+        case("no delta", 1, 2, 5, 2, 3, [30], "slot", delta=False),
+        case("packed", 1, 2, 21, 3, 2, [3, 16, 30], "scalar", torch.tensor([0, 2, 2, 21])),
+        case("no rows", 2, 1, 0, 3, 2, [5, 32], "slot"),
+    ]
+
+
+def delta_memory_extend_backward(dtype=torch.float64) -> typing.List[Case]:
+    cases = []
+    for case in delta_memory_extend(dtype):
+        out, memory, keys, writes, rows, _, segments = torch.ops.longspan.delta_memory_extend_forward(
+            *case.args, **case.kwargs, keep_segments=True)
+        ones = [torch.ones_like(t) for t in (out, memory, keys, writes)]
+        cases.append(Case(case.name, (*ones, torch.ones_like(rows) if rows.dim() > 1 else None, *case.args),
+                          {**case.kwargs, "segments": segments}))
+    some = cases[0].args
+    cases.append(Case("only out, nothing kept", (some[0], None, None, None, None, *some[5:])))
+    cases.append(Case("only rows of the state", (None, None, some[2], None, some[4], *some[5:])))
+    return cases
+
+
 OPERATORS = {
+    "delta_memory": delta_memory,
+    "delta_memory_forward": delta_memory,
+    "delta_memory_backward": delta_memory_backward,
+    "delta_memory_extend": delta_memory_extend,
+    "delta_memory_extend_forward": delta_memory_extend,
+    "delta_memory_extend_backward": delta_memory_extend_backward,
     "diffusion": diffusion,
     "diffusion_forward": diffusion,
     "diffusion_backward": diffusion_backward,

@@ -8,7 +8,8 @@ import torch
 import cases
 import longspan
 
-DIFFERENTIABLE = ["diffusion", "diffusion_extend", "local_attention", "orthogonal_memory", "orthogonal_memory_extend"]
+DIFFERENTIABLE = ["delta_memory", "delta_memory_extend", "diffusion", "diffusion_extend", "local_attention",
+                  "orthogonal_memory", "orthogonal_memory_extend"]
 
 
 def as_function(name, case):
@@ -87,7 +88,15 @@ def test_twice_differentiable(backend):
     basis, closed, open = x.basis(2, 2, 2), x(1, 2, 2), x(1, 2, 2)
     pattern = longspan.pattern("window_band+global+random", 4, k=1, g=1, r=1)
     causal = longspan.pattern("window_band+random", 6, k=1, r=1, causal=True)
+    slots = x(1, 2, 4, 2).abs().neg()  # log alpha
+    rows, position = (x(1, 2, 16, 2), x(1, 2, 16, 2), x(1, 2, 16, 2).abs().neg()), torch.tensor([14])
     functions = [
+        (lambda *t: torch.ops.longspan.delta_memory(*t, backend=backend),
+         (q, k, v, k[..., 0].sigmoid(), slots, basis[None])),
+        (lambda *t: torch.ops.longspan.delta_memory(*t, delta=False, backend=backend),
+         (q, k, v, x(1, 2, 4), x(1, 2, 4).abs().neg())),
+        (lambda *t: torch.ops.longspan.delta_memory_extend(*t, position, backend=backend)[:5],
+         (q, k, v, k[..., 0].sigmoid(), slots, basis[None], *rows)),
         (lambda *t: torch.ops.longspan.diffusion(*t, [pattern], backend=backend), (q, k, v, x(1, 5))),
         (lambda *t: torch.ops.longspan.diffusion_extend(*t, [causal], backend=backend)[:2],
          (q, x(1, 2, 6, 2), v, x(2, 5), x(1, 2, 2, 2, 2))),

@@ -37,15 +37,20 @@ def test_plain(name):
         torch.library.opcheck(cases.operator(name), case.args, case.kwargs)
 
 
+# Tracing the scan of delta_memory takes 20 s a case: alone and packed, from the beginning and from a state.
+DELTA = {"slot decay", "over a border", "packed"}
+
+
 # Without those that are the first result of the operator named *_forward.
-@pytest.mark.parametrize("name, case", cases.every([n for n in FORWARD if n + "_forward" not in FORWARD]),
-                         ids=cases.label)
+@pytest.mark.parametrize("name, case", [
+    (name, case) for name, case in cases.every([n for n in FORWARD if n + "_forward" not in FORWARD])
+    if not name.startswith("delta") or case.name in DELTA], ids=cases.label)
 def test_composed(name, case):
     case = case.with_grad().having(backend="composed")
     torch.library.opcheck(cases.operator(name), case.args, case.kwargs)
 
 
-@pytest.mark.parametrize("name", FORWARD)
+@pytest.mark.parametrize("name", [n for n in FORWARD if not n.startswith("delta") or n.endswith("_forward")])
 def test_reference(name):
     for case in cases.OPERATORS[name]():
         if "packed" in case.name or "dropout" in case.kwargs:

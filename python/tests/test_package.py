@@ -11,10 +11,10 @@ import longspan
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def readme_module():
-    """The class Lavo as python/README.md has it."""
+def readme_module(name="Lavo"):
+    """The class of that name as python/README.md has it."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "python/README.md").read_text(), re.S)
-    code, = [block for block in blocks if "class Lavo" in block]
+    code, = [block for block in blocks if "class " + name in block]
     names = {"torch": torch, "longspan": longspan}
     exec(code, names)  # it ends with a step of training
     return names
@@ -49,6 +49,24 @@ def test_the_module_of_the_readme_is_lavo():
     expected = module.out(out.transpose(1, 2).flatten(-2))
     # Sums of at most n d terms of size 1, in another order.
     assert (module(x) - expected).abs().max() < 8 * n * d * 2.0 ** -52
+
+
+def test_the_diffuser_of_the_readme_diffuses():
+    """Its output is that of the iteration over a dense matrix, in float64."""
+    torch.manual_seed(4)
+    width, heads, n, hops, alpha, k_band = 24, 3, 17, 3, 0.25, 2  # alpha is exact in float32
+    module = readme_module("Diffuser")["Diffuser"](width, heads, "window_band", hops, alpha, k=k_band).double()
+    x = torch.randn(2, n, width, dtype=torch.float64)
+    q, k, v = module.qkv(x).unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+    place = torch.arange(n)
+    far = (place[:, None] - place).abs() > k_band
+    weights = (q @ k.mT / (width // heads) ** 0.5).masked_fill(far, -torch.inf).softmax(-1)
+    z = v
+    for _ in range(hops):
+        z = (1 - alpha) * weights @ z + alpha * v
+    expected = module.out(z.transpose(1, 2).flatten(-2))
+    # Each hop and each projection adds terms of size 1: at most n + width of them, in another order.
+    assert (module(x) - expected).abs().max() < 8 * (hops * n + 2 * width) * 2.0 ** -52
 
 
 def test_the_module_of_the_readme_stays_orthogonal():
