@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: help setup text build test test-sanitizers check demo demo-documents install clean
+.PHONY: help setup text build test test-sanitizers check demo demo-documents study-text install clean
 # The parts run one after the other; the parallelism is ninja's.
 .NOTPARALLEL:
 export PYTHON JOBS TEXT FULL FUZZ_SECONDS
@@ -17,12 +17,14 @@ help:
 	@echo '                           it replaces what an earlier one left in demo/'
 	@echo 'make demo-documents        build, train encoders with different attentions on long documents and compare what they'
 	@echo '                           learned: demo-documents/report.html (FULL=1: more tasks, three seeds)'
+	@echo 'make study-text            build, train memories on novels and manuals at equal parameters and measure what they are'
+	@echo '                           worth on held-out documents: study-text/report.html (hours; goes on where it was stopped)'
 	@echo 'make test-sanitizers       torch-free tests under the address and undefined-behaviour sanitizers, kernels on several'
 	@echo '                           threads under the thread sanitizer (FULL=1: every C++ test; builds everything again);'
 	@echo '                           then the fuzz targets, FUZZ_SECONDS=60 each, two at a time'
 	@echo 'make check                 include edges between the folders and lengths of files'
 	@echo 'make install PREFIX=/opt   install headers, libraries, program and CMake package (default /usr/local)'
-	@echo 'make clean                 remove the build folders (keeps .venv, demo/ and demo-documents/)'
+	@echo 'make clean                 remove the build folders (keeps .venv and what the studies wrote)'
 	@echo 'Variables: PYTHON=interpreter with torch 2.11 or newer (default: that of the last time, else python3, or a'
 	@echo '           virtual environment made in .venv);'
 	@echo '           JOBS=number of compile jobs'
@@ -56,6 +58,9 @@ demo: text build
 
 demo-documents: build
 	@bash scripts/demo-documents.sh
+
+study-text: build
+	@bash scripts/study-text.sh
 
 install: build
 	@echo 'longspan: installing into $(PREFIX)'

@@ -66,7 +66,7 @@ class BenchTest(harness.ProgramTest):
         self.refuse("bench", "--pass", "backward", containing=["--pass: expected forward or forward_backward, got 'backward'"])
         self.refuse("bench", "--pattern", "causal", containing=["pattern must be one of noncausal_self, causal_self", "got causal"])
         self.refuse("bench", "--attention", "local", "--pattern", "causal_cross",
-                    containing=["local: the pattern causal_cross is not supported", "lavo, softmax"])
+                    containing=["local: the pattern causal_cross is not supported", "lavo, lavo_selective, softmax"])
 
     def test_flags_that_would_do_nothing_or_never_end(self):
         for seconds in ["nan", "inf", "-1"]:

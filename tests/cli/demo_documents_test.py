@@ -87,7 +87,7 @@ class DemoDocumentsTest(harness.ProgramTest):
 
     def test_wrong_input(self):
         self.refuse("demo-documents", "--quiet", containing=["--data"])
-        self.refuse("demo-documents", "--data", "missing", "--quiet", containing=["missing/sources.json"])
+        self.refuse("demo-documents", "--data", "missing", "--quiet", containing=["--data: missing/sources.json is missing; scripts/fetch-documents.sh"])
         self.refuse("demo-documents", "--data", "data", "--out", "", "--quiet", containing=["--out"])
         with open(self.path("data/pairs/train.jsonl"), "a") as file:
             file.write('{"text": "a"}\n')

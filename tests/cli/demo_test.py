@@ -32,20 +32,23 @@ class DemoTest(harness.ProgramTest):
                 self.assertGreater(min(metrics[cost][name].values()), 0)
         self.assertEqual(set(metrics["us_per_token_streaming"]["lavo"]), {"16", "64", "256", "1024"})
         self.assertEqual(set(metrics["bytes_per_token_forward_backward"]) - names, set())
+        self.assertEqual(set(metrics["recall"]["accuracy"]), names | {"lavo_selective"})
+        for by_length in metrics["recall"]["accuracy"].values():
+            self.assertEqual(set(by_length), {"256", "1024"})
         for cost in ["time_forward_backward", "memory_forward_backward", "time_streaming", "state"]:
             self.assertLessEqual(set(metrics["break_even"][cost]), {"lavo", "local"})
         self.assertEqual(len(metrics["training_curves"]["softmax"]["0"]["mean"]), 2)
         self.assertEqual(metrics["command"].split()[1:4], ["demo", "--out", "out"])
         self.assertEqual(set(metrics["stage_seconds"]),
                          {what + label for what in ["train ", "evaluate "] for label in ["LAVO", "local window", "softmax + RoPE"]} |
-                         {"operators", "streams"})
+                         {"recall", "operators", "streams"})
         self.assertLess(sum(metrics["stage_seconds"].values()), metrics["seconds"])
         self.assertLessEqual(set(metrics["compressors"]), {"gzip -9", "xz -9"})
         self.assertAlmostEqual(metrics["held_out"]["bytes"], 4000, delta=20)
 
         with open(self.path("out/report.html"), encoding="utf-8") as file:
             page = file.read().replace('xmlns="http://www.w3.org/2000/svg"', "")  # a name that nobody asks for
-        for part in ["<svg", "LAVO", "softmax + RoPE", "Does the memory matter?", "mine.txt", "train.learning_rate", "LibTorch",
+        for part in ["<svg", "LAVO", "softmax + RoPE", "Does the memory matter?", "A task that needs a memory", "mine.txt", "train.learning_rate", "LibTorch",
                      "longspan demo --out out", "What the memory holds and where it is read",
                      "LAVO breaks even" if "breaks even" in page else "LAVO costs"]:
             self.assertIn(part, page)

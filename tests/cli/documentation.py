@@ -37,4 +37,4 @@ def undocumented(fields, value, prefix=""):
 
 def subcommand(arguments):
     words = [word for word in map(str, arguments) if not word.startswith("-")]
-    return " ".join(words[:2] if words[0] in ("inspect", "task") else words[:1])
+    return " ".join(words[:2] if words[0] in ("inspect", "recall", "study", "task") else words[:1])

@@ -5,7 +5,7 @@ import subprocess
 
 import harness
 
-SUBCOMMANDS = ["prepare", "tokenize", "train", "eval", "score", "generate", "bench", "inspect", "ablations", "demo"]
+SUBCOMMANDS = ["prepare", "tokenize", "train", "eval", "score", "generate", "bench", "inspect", "recall", "study", "ablations", "demo"]
 
 
 class HelpTest(harness.ProgramTest):

@@ -46,7 +46,7 @@ class ConfigTest(harness.ProgramTest):
 
     def test_fields(self):
         groups = {g["group"]: {f["name"]: f for f in g["fields"]} for g in self.json_lines("inspect", "config")}
-        self.assertEqual(list(groups), ["model", "train", "encoder", "head", "task", "generate", "pattern"])
+        self.assertEqual(list(groups), ["model", "train", "encoder", "head", "task", "recall", "generate", "pattern"])
         self.assertLessEqual({"kind": "integer", "default": 4, "minimum": 1, "maximum": 1024}.items(), groups["model"]["layers"].items())
         self.assertEqual(groups["train"]["autocast"]["choices"], ["none", "bf16", "auto"])
         out = self.succeed("inspect", "config", "train").stdout.decode()

@@ -85,7 +85,7 @@ class RollingTest(harness.ProgramTest):
                                 (["--data", "train.jsonl", "--slots", "20"], "tokens, but there are 20 slots"),
                                 (["--data", "train.jsonl", "--n", "48"], "--n: of one layer")]:
             self.refuse("inspect", "rolling", "model", "--quiet", *arguments, containing=[part])
-        self.refuse("inspect", "rolling", "--data", "train.jsonl", "--quiet", containing=["--data: of a model, it has no use without one"])
+        self.refuse("inspect", "rolling", "--data", "train.jsonl", "--quiet", containing=["--data: examples and settings of a model, but no MODEL"])
 
     def test_a_model_of_hidden_tokens(self):
         self.model("masked_language", "--attention", "softmax")

@@ -298,7 +298,8 @@ class RefusalTest(ScoreCase):
         self.refuse("score", self.model, "--mark", "nan", containing=["--mark", "nan"])
         self.refuse("score", self.model, "--mark-top", "0", containing=["--mark-top"])
         self.refuse("score", self.model, "--skip", "9", stdin=b"12345", containing=["--skip", "at most 5", "9"])
-        self.refuse("score", self.model, "--save-state", "no/folder/s", status=1, stdin=self.text, containing=["no/folder/s"])
+        self.refuse("score", self.model, "--save-state", "no/folder/s", stdin=self.text,
+                    containing=["--save-state: 'no/folder/s': there is no folder"])
         self.refuse("score", self.model, "--save-state", "data", stdin=self.text, containing=["data"])
         self.write("book.txt", self.text)
         for other in ["book.txt", "model/model.safetensors"]:

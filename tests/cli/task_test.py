@@ -137,6 +137,51 @@ class TaskTest(harness.ProgramTest):
         for record, row in zip(asked, self.json_lines("task", "predict", "model", "asked.jsonl", "--quiet")):
             self.assertEqual(record["context"][row["start"]:row["end"]], row["answer"])
 
+    def test_a_tokenizer_with_special_tokens_of_its_own(self):
+        """That of BERT: its tokens stand around texts, and it changes them, but answers stand in the text as it is."""
+        letters = "abcdefghijklmnopqrstuvwxyz0123456789?"
+        names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *["##" + c for c in letters]]
+        added = [{"id": i, "content": name, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+                  "special": True} for i, name in enumerate(names[:5])]
+        self.write("bert.json", json.dumps({
+            "version": "1.0", "added_tokens": added, "normalizer": {"type": "BertNormalizer"},
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]},
+            "decoder": {"type": "WordPiece", "prefix": "##"},
+            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                      "vocab": {name: i for i, name in enumerate(names)}}}).encode())
+        context = "\u00c9a \u3000Ce\u0301\u200b. 12\u00a03"
+        record = {"question": "which?", "context": context, "answers": [{"text": "Ce\u0301", "answer_start": 4}]}
+        self.write("train.jsonl", lines([record] * 8))
+        self.train("question", "--tokenizer", "bert.json", "--steps", "60", "--dtype", "float32", "--no-report")
+        with open(self.path("model/config.json"), encoding="utf-8") as file:
+            encoder = json.load(file)["encoder"]
+        self.assertEqual({name: encoder[name] for name in ("vocabulary", "first_token", "separator_token", "padding_token",
+                                                           "mask_token", "separators")},
+                         {"vocabulary": len(names), "first_token": 2, "separator_token": 3, "padding_token": 0, "mask_token": 4,
+                          "separators": 1})
+        said, = self.json_lines("task", "predict", "model", "-", "--format", "jsonl", "--quiet", "--best", "50", stdin=lines([record]))
+        self.assertEqual(said["answer"], "Ce\u0301")
+        for answer in said["best"]:
+            self.assertEqual(context[answer["start_character"]:answer["end_character"]], answer["answer"])
+            self.assertEqual(context.encode()[answer["start"]:answer["end"]].decode(), answer["answer"])
+            self.assertEqual(answer["answer"].strip(" \u00a0\u3000\u200b"), answer["answer"])
+        # With tokens of the model's own, where asked for.
+        self.json_lines("task", "train", "question", "--data", "train.jsonl", "--out", "own", "--quiet", *TINY, "--tokenizer", "bert.json",
+                        "--steps", "1", "--no-report", "--first-token", "-4", "--separator-token", "-3", "--padding-token", "-2",
+                        "--mask-token", "-1", "--separators", "2")
+        with open(self.path("own/config.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["encoder"]["vocabulary"], len(names) + 4)
+
+        self.write("text.jsonl", lines([{"text": "ab ab ab"}] * 8))
+        self.json_lines("task", "train", "masked_language", "--data", "text.jsonl", "--out", "masked", "--quiet", *TINY,
+                        "--tokenizer", "bert.json", "--steps", "1", "--no-report")
+        for mask in ("<mask>", "[MASK]"):
+            filled, = self.json_lines("task", "predict", "masked", "-", "--format", "jsonl", "--quiet", "--top", "3",
+                                      stdin=lines([{"text": "ab %s ab" % mask}]))
+            self.assertEqual(len(filled["masks"]), 1)
+            self.assertEqual(len(filled["masks"][0]), 3)
+
     def test_documents_longer_than_a_sequence(self):
         records = []
         for number, record in enumerate(questions(200, 1)):
@@ -182,6 +227,8 @@ class TaskTest(harness.ProgramTest):
         self.assertGreaterEqual(row["best_f1"], row["f1"])
         none, = self.json_lines("task", "eval", "model", "train.jsonl", "--quiet", "--threshold", "-1000")
         self.assertEqual((none["no_answer_exact_match"], none["has_answer_exact_match"]), (1, 0))
+        self.refuse("task", "eval", "model", "train.jsonl", "--quiet", "--threshold", "nan",
+                    containing=["--threshold: expected a number, got nan"])
         said = self.json_lines("task", "predict", "model", "train.jsonl", "--quiet", "--threshold", "-1000")
         self.assertEqual((said[0]["answer"], said[0]["start"], said[0]["end_character"]), ("", None, None))
 
@@ -245,7 +292,11 @@ class TaskTest(harness.ProgramTest):
         self.write("train.jsonl", lines(labelled(20, 1) + [{"text": "a" * 100, "label": "x"}]))
         result = self.succeed("task", "train", "classification", "--data", "train.jsonl", "--out", "model", "--quiet", *TINY, "--steps",
                               "1")
-        self.assertIn("--data: 1 of 21 records are cut at 64 tokens; the longest has 102", result.stderr.decode())
+        self.assertIn("--data: 1 of 21 records are cut at 64 tokens; the longest has 102 (--length says where", result.stderr.decode())
+        result = self.succeed("task", "predict", "model", "train.jsonl", "--quiet")
+        self.assertIn("the examples: 1 of 21 records are cut at 64 tokens; the longest has 102", result.stderr.decode())
+        self.assertNotIn("cut at", self.succeed("task", "predict", "model", "-", "--documents", "line", "--quiet",
+                                                  stdin=b"abcxab\n").stderr.decode())
         result = self.succeed("task", "train", "classification", "--data", "train.jsonl", "--out", "windows", "--quiet", *TINY, "--steps",
                               "1", "--long-texts", "windows")
         self.assertIn("--data: 1 of 21 records are read in windows of 64 tokens, 23 sequences in all; the longest has 102",

@@ -13,6 +13,7 @@
 #include "demo/metrics.h"
 #include "demo/page.h"
 #include "demo/plan.h"
+#include "demo/recall_panel.h"
 #include "environment.h"
 #include "interrupt.h"
 #include "log.h"
@@ -67,12 +68,15 @@ void print_tables(const DemoPlan& plan, const DemoResults& results) {
           report::indent(report::to_text(memory_table(plan, results)), 2);
   text += "\nForward + backward of the operators, times as fast as softmax:\n" +
           report::indent(report::to_text(speed_table(plan, results)), 2) + "\n";
+  if (!results.recall.empty())
+    text += "Recall of " + std::to_string(plan.recall.pairs) + " pairs, by tokens of the row:\n" +
+            report::indent(report::to_text(recall_table(plan, results)), 2) + "\n";
   for (const Contender& contender : plan.contenders)
     if (const auto sentence = context_sentence(plan, results, contender); !sentence.empty()) text += sentence + "\n";
   for (const auto& sentence :
        {compressor_sentence(plan, results), memory_sentence(plan, results), local_sentence(plan, results),
-        speed_sentence(plan, results), break_even_sentence(results.training_speed, "Forward and backward"),
-        state_sentence(plan, results)})
+        recall_sentence(plan, results), speed_sentence(plan, results),
+        break_even_sentence(results.training_speed, "Forward and backward"), state_sentence(plan, results)})
     if (!sentence.empty()) text += sentence + "\n";
   print_text(text);
 }
@@ -127,6 +131,7 @@ void run_demo(Options options, const CommonOptions& common) {
       look_at_memory(run, *model, dataset);
       draw_sample(run, *model, dataset);
     }
+  measure_recall(run);
   measure_operators(run);
   measure_streams(run, first_seed, dataset);
   clock.end();

@@ -3,6 +3,7 @@
 #include <torch/version.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -76,7 +77,10 @@ void demo_documents(const Options& options, const CommonOptions& common) {
   plan.out = options.out;
   if (common.seed)
     for (int64_t& seed : plan.seeds) seed += static_cast<int64_t>(*common.seed);
-  const Json sources = load_json(plan.data + "/sources.json");
+  const std::string list = plan.data + "/sources.json";
+  LONGSPAN_CHECK(std::filesystem::exists(list), "--data: ", list,
+                 " is missing; scripts/fetch-documents.sh makes such a folder, build/documents");
+  const Json sources = load_json(list);
   const auto tokenizer = load_tokenizer(plan.data);
 
   DocumentResults results;

@@ -16,6 +16,8 @@
 #include "interrupt.h"
 #include "log.h"
 #include "output.h"
+#include "recall/recall.h"
+#include "study/study.h"
 #include "task/task.h"
 #include "usage.h"
 
@@ -32,11 +34,14 @@ const std::vector<Subcommand>& subcommands() {
       {"score", "log-likelihood of a text of any length, as it comes", set_up_score, kModel},
       {"generate", "continue a prompt", set_up_generate, kModel | kSeed},
       {"task", "encoders on documents: masked tokens, labels, answers to questions", nullptr, 0, task_commands()},
+      {"recall", "models that answer from what stands far back in a row", nullptr, 0, recall_commands()},
       {"bench", "time an attention, alternating with a peer", set_up_bench, kModel | kSeed},
-      {"inspect", "attentions, options and fields; a model's memory at work; sparse patterns", nullptr, 0,
-       inspect_subjects()},
+      {"inspect", "attentions, options and fields; sparse patterns and their spectra; a trained model at work", nullptr,
+       0, inspect_subjects()},
       {"ablations", "train and compare variants of LAVO with one part changed in each", set_up_ablations,
        kReport | kThreads | kSeed | kVerbose},
+      {"study", "train and compare memories: recall, text; resumable, with seeds and tables", nullptr, 0,
+       study_commands()},
       {"demo", "train and compare three small models on novels; write a report", set_up_demo,
        kReport | kThreads | kSeed | kVerbose},
       {"demo-documents", "train and compare attentions on long documents; write a report", set_up_demo_documents,

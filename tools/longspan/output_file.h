@@ -1,4 +1,5 @@
-// What a flag that names a file to write may replace: a file of its own kind, never a text or a model.
+// What a flag that names a file to write may replace: a file of its own kind, never a text or a model. All of these are
+// an InputError naming the flag where the file's folder does not exist, too.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #include "usage.h"
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -62,13 +63,27 @@ std::optional<std::pair<std::string, std::string>> parted(const std::string& tex
   return std::pair(text.substr(0, at), text.substr(at + std::string_view(middle).size()));
 }
 
+/// A range of fractions as the parser writes it, 0.000000 to 1.500000, without the zeros.
+std::string without_zeros(std::string range) {
+  for (std::size_t dot = 0; (dot = range.find('.', dot)) != std::string::npos; ++dot) {
+    std::size_t end = dot + 1;
+    while (end < range.size() && std::isdigit(static_cast<unsigned char>(range[end]))) ++end;
+    std::size_t last = end;
+    while (range[last - 1] == '0') --last;
+    if (last - 1 == dot) last = dot;
+    range.erase(last, end - last);
+  }
+  return range;
+}
+
 /// What the parser says of an argument, in the words of this program: what was expected, and what came. Other messages
 /// are clear as they are.
 std::string reworded(const std::string& text, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ValidationError*>(&error)) {
     if (const auto flag = parted(text, ": Value ", false))
       if (const auto range = parted(flag->second, " not in range ", true))
-        return str_cat(flag->first, ": expected a number from ", range->second, ", got ", in_quotes(range->first));
+        return str_cat(flag->first, ": expected a number from ", without_zeros(range->second), ", got ",
+                       in_quotes(range->first));
     if (const auto flag = parted(text, ": ", false))
       if (const auto names = parted(flag->second, " not in {", true)) {
         std::string known = names->second.substr(0, names->second.rfind('}'));

@@ -59,8 +59,14 @@ double speed_work(const DemoPlan& plan) {
 
 double stream_work(const DemoPlan& plan) { return 1 + static_cast<double>(plan.stream_lengths.size()); }
 
+double recall_work(const DemoPlan& plan) {
+  constexpr double kStep = 0.07, kReading = 4;  // seconds: of a step; of the rows that are measured
+  return static_cast<double>(plan.recall.contenders.size()) *
+         (kStep * static_cast<double>(plan.recall.steps) + kReading);
+}
+
 double whole_work(const DemoPlan& plan) {
-  double work = speed_work(plan) + stream_work(plan);
+  double work = speed_work(plan) + stream_work(plan) + recall_work(plan);
   for (const Contender& contender : plan.contenders)
     work +=
         static_cast<double>(plan.seeds.size()) * (training_work(plan, contender) + evaluation_work(plan, contender));

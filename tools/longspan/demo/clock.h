@@ -16,6 +16,7 @@ double reading_work(const DemoPlan& plan, const Contender& contender, int64_t le
 double evaluation_work(const DemoPlan& plan, const Contender& contender);
 double speed_work(const DemoPlan& plan);
 double stream_work(const DemoPlan& plan);
+double recall_work(const DemoPlan& plan);
 double whole_work(const DemoPlan& plan);
 
 class DemoClock {

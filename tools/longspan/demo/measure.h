@@ -40,6 +40,9 @@ void measure_operators(DemoRun& run);
 /// The trained models as they read a stream token by token: time of one more after so many, and the state.
 void measure_streams(DemoRun& run, const std::vector<Trained>& models, const Dataset& dataset);
 
+/// Trains each memory on recall and asks it, on rows as long as those of training and longer.
+void measure_recall(DemoRun& run);
+
 /// What the memory of a LAVO model does with the first page of the held-out text.
 void look_at_memory(DemoRun& run, models::LanguageModel& model, const Dataset& dataset);
 /// A few lines drawn from the model after the beginning of the held-out text.

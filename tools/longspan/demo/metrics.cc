@@ -66,6 +66,18 @@ Json curves(const DemoResults& results) {
   return out;
 }
 
+/// {pairs, steps, accuracy and standard_error: {attention: {length: value}}}
+Json recall_metrics(const DemoPlan& plan, const DemoResults& results) {
+  Json accuracy = Json::object(), error = Json::object();
+  for (const RecallPanelResult& result : results.recall)
+    for (const RecallPanelResult::Point& point : result.points) {
+      accuracy[result.attention][std::to_string(point.length)] = point.accuracy;
+      error[result.attention][std::to_string(point.length)] = point.standard_error;
+    }
+  return {
+      {"pairs", plan.recall.pairs}, {"steps", plan.recall.steps}, {"accuracy", accuracy}, {"standard_error", error}};
+}
+
 }  // namespace
 
 Json demo_metrics(const DemoPlan& plan, const DemoResults& results) {
@@ -98,6 +110,7 @@ Json demo_metrics(const DemoPlan& plan, const DemoResults& results) {
   out["us_per_token_forward"] = by_length(results.forward_speed);
   out["us_per_token_streaming"] = by_length(results.stream_speed);
   out["bytes_per_token_forward_backward"] = by_length(results.training_memory);
+  out["recall"] = recall_metrics(plan, results);
   out["state_bytes"] = by_length(results.state_bytes);
   out["break_even"] = {{"time_forward_backward", break_evens(plan, results.training_speed)},
                        {"memory_forward_backward", break_evens(plan, results.training_memory)},

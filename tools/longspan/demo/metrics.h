@@ -14,6 +14,7 @@ namespace longspan::tool {
 ///   memory_effect: {way: {length: change of LAVO's bits per byte}}
 ///   us_per_token_forward_backward, us_per_token_forward (operators), us_per_token_streaming (trained models, one token
 ///   after so many), bytes_per_token_forward_backward (peak), state_bytes: {attention: {n: value}}
+///   recall: {pairs, steps, accuracy: {attention: {tokens of the row: value}}, standard_error: likewise}
 ///   break_even: {cost: {attention: length from which on it costs no more than softmax, null: never}}
 ///   training_curves: {attention: {seed: {tokens, mean, deviation}}}
 Json demo_metrics(const DemoPlan& plan, const DemoResults& results);

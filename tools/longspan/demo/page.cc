@@ -5,6 +5,7 @@
 #include "longspan/report/format.h"
 #include "longspan/report/options_table.h"
 #include "memory_page.h"
+#include "recall_panel.h"
 
 namespace longspan::tool {
 
@@ -108,6 +109,23 @@ void add_memory(report::HtmlPage& page, const DemoPlan& plan, const DemoResults&
                        "they settle as the page goes on."));
 }
 
+void add_recall(report::HtmlPage& page, const DemoPlan& plan, const DemoResults& results) {
+  if (results.recall.empty()) return;
+  page.heading("A task that needs a memory");
+  page.paragraph(
+      str_cat("Text of this size hardly needs what stands far back. Here nothing else helps: ", plan.recall.pairs,
+              " pairs of a key and a value stand at the beginning of a row, fillers follow, and in its last 192 tokens "
+              "keys are "
+              "shown again, whose values must come next. Models of two layers, trained on rows of up to 256 tokens "
+              "with windows "
+              "of 16. docs/memory.md has more."));
+  page.chart(recall_chart(plan, results),
+             "A pair stands about as far from its question as the row is long. Bands: one standard error over rows; "
+             "one seed.");
+  page.table(recall_table(plan, results), "Share of right answers by tokens of the row.");
+  page.paragraph(recall_sentence(plan, results));
+}
+
 void add_sample(report::HtmlPage& page, const DemoResults& results) {
   if (results.sample.empty()) return;
   page.heading("A sample");
@@ -171,6 +189,7 @@ report::HtmlPage demo_page(const DemoPlan& plan, const DemoResults& results) {
   add_training(page, plan, results);
   add_costs(page, plan, results);
   add_memory(page, plan, results);
+  add_recall(page, plan, results);
   add_sample(page, results);
   add_conditions(page, plan, results);
   return page;

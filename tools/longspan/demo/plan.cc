@@ -1,31 +1,19 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "longspan/base/check.h"
-#include "longspan/models/language_model.h"
+#include "tools/longspan/matched_parameters.h"
 
 namespace longspan::tool {
 
 namespace {
-
-/// The inner width of the feed-forward part with which `config` has as nearly `parameters` as possible.
-int64_t matching_feed_forward(models::ModelConfig config, int64_t parameters) {
-  const int64_t at_config = count_parameters(config);
-  ++config.feed_forward;
-  const int64_t per_unit = count_parameters(config) - at_config;
-  return config.feed_forward - 1 +
-         std::llround(static_cast<double>(parameters - at_config) / static_cast<double>(per_unit));
-}
 
 void drop_beyond(std::vector<int64_t>& lengths, int64_t longest) {
   std::erase_if(lengths, [&](int64_t length) { return length > longest; });
 }
 
 }  // namespace
-
-int64_t count_parameters(const models::ModelConfig& config) { return models::LanguageModel(config).parameter_count(); }
 
 DemoPlan make_demo_plan(bool full, int64_t steps, int64_t longest) {
   DemoPlan plan;
@@ -65,11 +53,18 @@ DemoPlan make_demo_plan(bool full, int64_t steps, int64_t longest) {
   plan.forward_speed_lengths = {16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
   plan.softmax_speed_limit = plan.softmax_stream_limit = full ? 65536 : 16384;
   plan.stream_lengths = {16, 64, 256, 1024, 4096, 16384, 65536};
+  const int64_t recall_window = 16;
+  plan.recall.contenders = {{"lavo_selective", "selective memory", {{"r", int64_t{32}}, {"w", recall_window}}},
+                            {"lavo", "LAVO", {{"r", int64_t{32}}, {"w", recall_window}}},
+                            {"local", "local window", {{"w", recall_window}, {"positions", std::string("table")}}},
+                            {"softmax", "softmax + RoPE", {{"rope", true}}}};
+  plan.recall.lengths = {256, 1024, 4096};
+  plan.recall.steps = steps > 0 ? std::min<int64_t>(steps, plan.recall.steps) : plan.recall.steps;
   if (!full) plan.block_limits = {{{"softmax", 16384}, 8}, {{"softmax", 65536}, 2}};
   if (longest > 0) {
     LONGSPAN_CHECK(longest >= 1024, "--max-length: must be at least 1024, got ", longest);
     for (auto* lengths : {&plan.lengths, &plan.ablation_lengths, &plan.training_speed_lengths,
-                          &plan.forward_speed_lengths, &plan.stream_lengths})
+                          &plan.forward_speed_lengths, &plan.stream_lengths, &plan.recall.lengths})
       drop_beyond(*lengths, longest);
   }
   return plan;

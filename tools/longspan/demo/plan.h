@@ -21,6 +21,18 @@ struct Contender {
   double learning_rate = 0;
 };
 
+/// A memory on the task recall (data/recall.h).
+struct RecallContender {
+  std::string attention, label;
+  FieldValues options = {};
+};
+
+struct RecallPlan {
+  std::vector<RecallContender> contenders;
+  int64_t steps = 400, pairs = 16, questions = 512;
+  std::vector<int64_t> lengths;  ///< of measured rows, ascending
+};
+
 struct DemoPlan {
   std::string out;  ///< folder of the results
   bool full = false;
@@ -41,7 +53,8 @@ struct DemoPlan {
   int64_t least_memory_length = 1024;   ///< shorter passes take too few pages to be measured
   std::vector<int64_t> stream_lengths;  ///< tokens behind which one more is timed in the trained models
   int64_t softmax_stream_limit = 0;     ///< longest stream that softmax reads
-  int64_t page = 1536;                  ///< tokens of the held-out text whose reading is drawn
+  RecallPlan recall;
+  int64_t page = 1536;  ///< tokens of the held-out text whose reading is drawn
 
   /// Where a trained model lies.
   std::string folder_of(const Contender& contender, int64_t seed) const {
@@ -52,8 +65,5 @@ struct DemoPlan {
 
 /// `steps` and `longest` restrict it (0: as planned): fewer steps, no length beyond `longest`.
 DemoPlan make_demo_plan(bool full, int64_t steps, int64_t longest);
-
-/// Numbers in all parameters of a model with this configuration.
-int64_t count_parameters(const models::ModelConfig& config);
 
 }  // namespace longspan::tool

@@ -46,6 +46,18 @@ struct CostResult {
 };
 using Costs = std::vector<CostResult>;
 
+/// A memory on the task recall.
+struct RecallPanelResult {
+  struct Point {
+    int64_t length = 0;
+    double accuracy = 0, standard_error = 0;
+  };
+  std::string attention, label;
+  int64_t parameters = 0;
+  double train_seconds = 0;
+  std::vector<Point> points;  ///< by the length of the row
+};
+
 /// What the trained LAVO does with a page of the held-out text.
 struct MemoryLook {
   std::vector<LayerView> layers;
@@ -65,6 +77,7 @@ struct DemoResults {
   Costs training_memory;  ///< operator, forward + backward: peak bytes per token; empty where the system does not say
   Costs stream_speed;     ///< trained model, one more token after so many: microseconds
   Costs state_bytes;      ///< of one stream in the trained model after so many tokens, all layers
+  std::vector<RecallPanelResult> recall;
   MemoryLook look;
   std::string sample_prompt, sample;
   Environment environment;

@@ -7,6 +7,7 @@
 #include "field_text.h"
 #include "inspect.h"
 #include "longspan/base/check.h"
+#include "longspan/data/recall.h"
 #include "longspan/models/encoder_heads.h"
 #include "longspan/models/generate.h"
 #include "longspan/nn/registry.h"
@@ -40,6 +41,8 @@ std::vector<Group> groups() {
        models::head_fields().infos()},
       {"task", "\"task\" in config.json and in a file for task train --config; --set task.FIELD=VALUE",
        tasks::task_fields().infos()},
+      {"recall", "\"recall\" in config.json and in a file for recall train --config; --set recall.FIELD=VALUE",
+       recall_fields().infos()},
       {"generate", "flags of generate, with - for _", models::generate_fields().infos()},
       {"pattern", "--set FIELD=VALUE of inspect pattern", patterns::pattern_fields().infos()},
   };

@@ -70,8 +70,9 @@ void inspect_rolling(const Options& options, const CommonOptions& common) {
   const bool has_model = !options.of_model.model.empty();
   for (const CLI::Option* flag : has_model ? options.layer_flags : options.model_flags)
     LONGSPAN_CHECK(flag->count() == 0, flag->get_name(), ": ",
-                   has_model ? "of one layer with random weights, it has no use with a model"
-                             : "of a model, it has no use without one");
+                   has_model
+                       ? "of one layer with random weights, it has no use with a model"
+                       : "examples and settings of a model, but no MODEL is given: inspect rolling MODEL --data FILE");
   if (has_model)
     return inspect_rolling_model(options.of_model, options.shifts, roll, options.roll, options.svg, common);
   LONGSPAN_CHECK(roll == nn::PatternRoll::none || options.attention == "diffuser",

@@ -138,17 +138,17 @@ report::LineChart figure_chart(const TradeoffLook& look) {
   report::LineChart chart;
   chart.title = str_cat("Eigenvalues of the normalised Laplacian, ", report::grouped(look.figure_n), " tokens");
   chart.x_label = "index";
-  chart.y_label = "eigenvalue";
+  chart.y_label = "eigenvalue; dotted, and beside the names: lambda 2, lambda max";
   chart.y_from_zero = true;
   for (const SpectrumLook& pattern : look.figure) {
     chart.series.push_back({pattern.pattern.name});
     for (std::size_t i = 0; i < pattern.spectrum.size(); ++i)
       chart.series.back().points.emplace_back(static_cast<double>(i), pattern.spectrum[i]);
     if (!pattern.extremes) continue;
-    for (const auto& [name, extreme] :
-         {std::pair{"lambda 2", &pattern.extremes->second}, {"lambda max", &pattern.extremes->largest}})
-      chart.y_marks.push_back(
-          {extreme->value, str_cat(name, " of ", pattern.pattern.name, ": ", significant(extreme->value, 4))});
+    // Eight labels at the lines themselves would crowd: the values stand beside the names.
+    const double second = pattern.extremes->second.value, largest = pattern.extremes->largest.value;
+    chart.series.back().name += str_cat(": ", significant(second, 3), ", ", significant(largest, 4));
+    chart.y_marks.insert(chart.y_marks.end(), {{second}, {largest}});
   }
   return chart;
 }

@@ -46,11 +46,22 @@ void refuse_derived(const Json& settings, bool own_vocabulary) {
                  "--set: 'encoder.vocabulary' follows from the tokenizer; use --tokenizer");
 }
 
+void set_special_tokens(models::EncoderConfig& encoder, const models::SpecialTokens& special) {
+  encoder.first_token = special.first;
+  encoder.separator_token = special.separator;
+  encoder.padding_token = special.padding;
+  encoder.mask_token = special.mask;
+  encoder.separators = special.between;
+}
+
 }  // namespace
 
 TaskConfig read_task_config(const TaskConfigSources& sources) {
   TaskConfig config;
-  if (!sources.preset.empty()) config.encoder = models::encoder_preset(sources.preset);
+  if (!sources.preset.empty())
+    config.encoder = models::encoder_preset(sources.preset);
+  else if (sources.special_tokens)
+    set_special_tokens(config.encoder, *sources.special_tokens);
   if (!sources.base.is_null()) merge(config, sources.base, "base");
   if (!sources.file.empty()) merge(config, load_json(sources.file), sources.file);
   if (!sources.attention.empty()) merge(config, Json{{"encoder", {{"attention", sources.attention}}}}, "--attention");

@@ -1,6 +1,7 @@
 // The configuration of a task: {"encoder": {...}, "head": {...}, "task": {...}}, complete in a model's config.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct TaskConfig {
 
 /// What a command line says about it, from weakest to strongest.
 struct TaskConfigSources {
-  std::string preset;                 ///< of an encoder, or ""
+  std::string preset;                                   ///< of an encoder, or ""
+  std::optional<models::SpecialTokens> special_tokens;  ///< of the tokenizer itself, where no preset is named
   Json base;                          ///< configuration of a run that is resumed or a model begun from, or null
   std::string file;                   ///< --config, or ""
   std::string attention;              ///< --attention, or ""

@@ -7,23 +7,38 @@
 
 namespace longspan::tool {
 
+namespace {
+
+/// "; the longest has 9,000, and 2 lose all their answers"
+std::string longest_of(const tasks::ExampleSet& set, bool with_lost) {
+  std::string text = "; the longest has " + report::grouped(set.longest_record);
+  if (with_lost && set.lost_answers > 0)
+    text += str_cat(", and ", report::grouped(set.lost_answers), " lose all their answers");
+  return text;
+}
+
+std::string records_of(const std::string& flag, const tasks::ExampleSet& set, int64_t count) {
+  return str_cat(flag, ": ", report::grouped(count), " of ", report::grouped(set.records), " records are ");
+}
+
+}  // namespace
+
+void tell_cut(const std::string& flag, const tasks::ExampleSet& set, int64_t length) {
+  if (set.truncated > 0)
+    log_info(str_cat("warning: ", records_of(flag, set, set.truncated), "cut at ", report::grouped(length), " tokens",
+                     longest_of(set, true), " (--length says where, --long-texts windows reads all)"));
+}
+
 tasks::ExampleSet read_task_examples(const std::string& flag, const RecordOptions& records,
                                      const tasks::SequenceOptions& options, bool quiet) {
   PrepareProgress progress(quiet);
   tasks::ExampleSet set = read_examples(records, options, progress);
   progress.finish();
-  const auto of_records = [&](int64_t count) {
-    return str_cat(flag, ": ", report::grouped(count), " of ", report::grouped(set.records), " records are ");
-  };
-  const std::string longest = "; the longest has " + report::grouped(set.longest_record);
-  const std::string lost =
-      set.lost_answers > 0 ? str_cat(", and ", report::grouped(set.lost_answers), " lose all their answers") : "";
   if (set.windowed > 0)
-    log_info(str_cat(of_records(set.windowed), "read in windows of ", report::grouped(options.length), " tokens, ",
-                     report::grouped(set.sequences()), " sequences in all", longest, set.truncated > 0 ? "" : lost));
-  if (set.truncated > 0)
-    log_info(str_cat("warning: ", of_records(set.truncated), "cut at ", report::grouped(options.length), " tokens",
-                     longest, lost));
+    log_info(str_cat(records_of(flag, set, set.windowed), "read in windows of ", report::grouped(options.length),
+                     " tokens, ", report::grouped(set.sequences()), " sequences in all",
+                     longest_of(set, set.truncated == 0)));
+  tell_cut(flag, set, options.length);
   return set;
 }
 

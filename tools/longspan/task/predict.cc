@@ -1,5 +1,6 @@
 // longspan task predict: what a model of a task says about examples without their answers.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "longspan/base/check.h"
@@ -9,6 +10,7 @@
 #include "tools/longspan/interrupt.h"
 #include "tools/longspan/output.h"
 #include "tools/longspan/prepare_progress.h"
+#include "tools/longspan/task/examples.h"
 #include "tools/longspan/task/model_folder.h"
 #include "tools/longspan/task/reading_flags.h"
 #include "tools/longspan/task/record_flags.h"
@@ -78,6 +80,7 @@ class Predictor {
     }
     flush();
     progress.finish();
+    tell_cut("the examples", counts_, sequences_.length);
   }
 
  private:
@@ -92,6 +95,9 @@ class Predictor {
     tasks::predict(
         *loaded_.model, set_, common_.dtype == "bfloat16",
         [&](const tasks::Prediction& prediction) { print(prediction); }, answers_);
+    counts_.records += set_.records;
+    counts_.truncated += set_.truncated;
+    counts_.longest_record = std::max(counts_.longest_record, set_.longest_record);
     set_ = {};
   }
 
@@ -144,6 +150,7 @@ class Predictor {
   tasks::AnswerOptions answers_;
   RecordOptions records_;
   tasks::ExampleSet set_;
+  tasks::ExampleSet counts_;  // of all that was read, without the examples
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tools/longspan/task/reading_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 
 #include "longspan/base/check.h"
 #include "tools/longspan/field_flags.h"
@@ -43,6 +44,7 @@ tasks::AnswerOptions ReadingFlags::answers(const models::LoadedEncoder& loaded) 
   const char* given = answer_tokens_ ? "--answer-tokens" : threshold_ ? "--threshold" : "--best";
   LONGSPAN_CHECK(kind == models::HeadKind::question || (!answer_tokens_ && !threshold_ && !best_), given,
                  ": the model is for ", to_string(kind), ", not for question");
+  LONGSPAN_CHECK(!threshold_ || !std::isnan(*threshold_), "--threshold: expected a number, got nan");
   tasks::AnswerOptions out;
   out.longest = answer_tokens_.value_or(0);
   out.threshold = threshold_.value_or(0);

@@ -3,6 +3,7 @@
 #include <torch/version.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "longspan/data/tokenizer_file.h"
 #include "longspan/io/folder_lock.h"
 #include "longspan/models/encoder_files.h"
+#include "longspan/models/own_special_tokens.h"
 #include "longspan/report/format.h"
 #include "longspan/tasks/trainer.h"
 #include "longspan/train/checkpoint.h"
@@ -88,11 +90,11 @@ class TaskRun {
       tokenizer_ = load_tokenizer(options_.init_from);
     } else {
       tokenizer_ = open_tokenizer(options_.tokenizer);
+      sources.special_tokens = models::own_special_tokens(*tokenizer_);
     }
     const bool anew = sources.base.is_null();
     config_ = read_task_config(sources);
-    if (anew && sources.preset.empty())
-      config_.encoder.vocabulary = tokenizer_->vocabulary_size() + models::kSpecialTokens;
+    if (anew && sources.preset.empty()) fit_vocabulary();
     int64_t& positions = config_.encoder.max_positions;
     const int64_t length = config_.task.train.length;
     if (anew ? !config_.positions_given : !options_.init_from.empty() && length > positions) positions = length;
@@ -108,6 +110,14 @@ class TaskRun {
     saved_head_ = options_.resume ? std::optional(models::head_from_json(sources.base["head"])) : std::nullopt;
     LONGSPAN_CHECK(!saved_head_ || saved_head_->kind == kind_, "--resume: the run in '", options_.out, "' is for ",
                    to_string(saved_head_->kind), ", not for ", options_.kind);
+  }
+
+  /// The tokenizer's tokens and, where any special token counts from the end, as many more as there are of these.
+  void fit_vocabulary() {
+    models::EncoderConfig& encoder = config_.encoder;
+    const bool behind =
+        std::min({encoder.first_token, encoder.separator_token, encoder.padding_token, encoder.mask_token}) < 0;
+    encoder.vocabulary = tokenizer_->vocabulary_size() + (behind ? models::kSpecialTokens : 0);
   }
 
   void read() {
@@ -200,7 +210,10 @@ Action set_up_task_train(CLI::App& app, const CommonOptions& common) {
                               "folder of a model of a task, such as a masked language model, whose encoder the new "
                               "model begins with; its shape and tokenizer are the default")
                    ->excludes(resume);
-  app.add_option("--tokenizer", options->tokenizer, "bytes, or the file of a SentencePiece model (default: bytes)")
+  app.add_option(
+         "--tokenizer", options->tokenizer,
+         "bytes, or the file of a tokenizer (tokenizer.json, vocab.json with merges.txt beside it, .tiktoken, a "
+         "SentencePiece model), or a folder that has one (default: bytes)")
       ->excludes(resume)
       ->excludes(init);
   options->records.add(app);
