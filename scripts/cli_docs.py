@@ -20,11 +20,22 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/cli.md"
 FLAGS = re.compile(r"(<!-- flags(?:: ([a-z -]+))? -->\n).*?(<!-- /flags -->)", re.S)
 FIELDS = re.compile(r"(<!-- fields: ([a-z0-9_]+) -->\n).*?(<!-- /fields -->)", re.S)
 COMMON = "Common flags"
-GROUPS = ["model", "train", "encoder", "head", "task", "generate", "pattern"]
+COLUMN = 30  # of the meanings in a help text; a longer left side has its line to itself
+LEFT = re.compile(r"\S+( \S+)?( in \[\S+ - \S+\])?( \.\.\.)?( REQUIRED)?(( Needs:| Excludes:)( --\S+)+)*")
+GROUPS = ["model", "train", "encoder", "head", "task", "recall", "generate", "pattern"]
 
 
 def fail(text):
     sys.exit("cli_docs.py: %s" % text)
+
+
+def halves(line):
+    """Left side and meaning of a line of a help text; "" where the meaning begins on the next one."""
+    left, _, right = re.sub(r"\s{2,}", "\0", line.strip(), count=1).partition("\0")
+    # A left side that just fits is parted from its meaning by a single blank.
+    if not right and not LEFT.fullmatch(left) and line[COLUMN - 1 : COLUMN] == " ":
+        return [line[:COLUMN].strip(), line[COLUMN:].strip()]
+    return [left, right]
 
 
 class Program:
@@ -46,8 +57,7 @@ class Program:
                 title = line[:-1]
                 sections[title] = []
             elif title and re.match(r"^  \S", line):
-                left, _, right = re.sub(r"\s{2,}", "\0", line.strip(), count=1).partition("\0")
-                sections[title].append([left, right])
+                sections[title].append(halves(line))
             elif title and re.match(r"^\s{4,}\S", line) and sections[title]:
                 sections[title][-1][1] = (sections[title][-1][1] + " " + line.strip()).strip()
         return sections
@@ -71,7 +81,7 @@ class Program:
 
 
 def cell(text):
-    return text.replace("|", "\\|")
+    return re.sub(r"<(?=[A-Za-z/!])", "&lt;", text.replace("|", "\\|"))  # <mask> would be taken for HTML
 
 
 def value_text(type_text):
@@ -105,6 +115,9 @@ def flag_table(program, name):
     common = sections.get(COMMON, [])
     if not name:
         return "| flag | value | meaning |\n|---|---|---|\n" + "".join(row(*entry) for entry in common)
+    for left, right in sum(sections.values(), []):
+        if not right:
+            fail("%s: %s has no meaning in the help text" % (name, left))
     rows = [row(*entry) for title in ("Positionals", "Options") for entry in sections.get(title, [])
             if not entry[0].startswith("-h,")]
     text = "| argument | value | meaning |\n|---|---|---|\n" + "".join(rows) if rows else ""
