@@ -18,6 +18,8 @@ std::string signed_fixed(double value, int decimals) {
   return text += fixed(value, decimals);
 }
 
+std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
+
 std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";

@@ -10,6 +10,8 @@ namespace longspan::report {
 std::string fixed(double value, int decimals);
 /// With its sign: "+0.0012", "-0.5000".
 std::string signed_fixed(double value, int decimals);
+/// A share: 0.125 -> "12.5 %".
+std::string percent(double share);
 /// `digits` significant digits without an exponent where that is readable: 0.01234, 12.3, 12345.
 std::string significant(double value, int digits);
 /// The shortest text that reads back as `value`.

@@ -15,6 +15,7 @@ TEST(Format, SignificantKeepsDigitsWithoutExponent) {
 }
 
 TEST(Format, LengthsUseBinaryUnitsOnlyWhereExact) {
+  EXPECT_EQ(percent(0.12449), "12.4 %");
   EXPECT_EQ(length_label(1024), "1K");
   EXPECT_EQ(length_label(65536), "64K");
   EXPECT_EQ(length_label(1 << 20), "1M");

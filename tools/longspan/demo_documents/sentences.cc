@@ -7,12 +7,6 @@
 
 namespace longspan::tool {
 
-namespace {
-
-std::string percent(double value) { return report::fixed(100 * value, 1) + " %"; }
-
-}  // namespace
-
 std::string task_sentence(const DocumentPlan& plan, const DocumentResults& results, const DocumentTask& task) {
   const DocumentData* data = data_of(results, task.name);
   if (!data) return "";
@@ -33,17 +27,17 @@ std::string task_sentence(const DocumentPlan& plan, const DocumentResults& resul
   std::vector<std::string> learned, rest;
   for (const DocumentContender& contender : plan.contenders) {
     const auto cell = score_of(results, task.name, contender.name);
-    if (cell) (above(cell->mean, floor) ? learned : rest).push_back(contender.label + " " + percent(cell->mean));
+    if (cell) (above(cell->mean, floor) ? learned : rest).push_back(contender.label + " " + report::percent(cell->mean));
   }
   if (learned.empty() && rest.empty()) return "";
-  std::string text = task.title + " (" + floor_name + ": " + percent(floor) + "): ";
+  std::string text = task.title + " (" + floor_name + ": " + report::percent(floor) + "): ";
   text += learned.empty() ? "no attention is above that beyond what so few documents may show by chance ("
                           : report::join(learned, ", ") + (rest.empty() ? "" : "; not above it: ");
   text += report::join(rest, ", ") + (learned.empty() ? ")." : ".");
   std::vector<std::string> yardsticks;
   for (const DocumentYardstick& yardstick : results.yardsticks)
     if (yardstick.task == task.name && yardstick.name != floor_name)
-      yardsticks.push_back(str_cat(yardstick.name, " ", percent(yardstick.test),
+      yardsticks.push_back(str_cat(yardstick.name, " ", report::percent(yardstick.test),
                                    above(yardstick.test, floor) ? "" : " (no more than " + floor_name + ")"));
   if (!yardsticks.empty()) text += " For comparison: " + report::join(yardsticks, ", ") + ".";
   return text;

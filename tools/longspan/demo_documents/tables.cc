@@ -8,11 +8,9 @@ namespace longspan::tool {
 
 namespace {
 
-std::string percent(double value) { return report::fixed(100 * value, 1) + " %"; }
-
 std::string cell_text(const ScoreCell& cell) {
-  if (cell.seeds == 1) return percent(cell.mean);
-  return str_cat(percent(cell.mean), " (", report::fixed(100 * cell.lowest, 1), " to ",
+  if (cell.seeds == 1) return report::percent(cell.mean);
+  return str_cat(report::percent(cell.mean), " (", report::fixed(100 * cell.lowest, 1), " to ",
                  report::fixed(100 * cell.highest, 1), ")");
 }
 
@@ -43,13 +41,13 @@ report::Table score_table(const DocumentPlan& plan, const DocumentResults& resul
       const auto at = std::find_if(results.yardsticks.begin(), results.yardsticks.end(), [&](const auto& yardstick) {
         return yardstick.task == task.name && yardstick.name == name;
       });
-      table.rows.back().push_back(at == results.yardsticks.end() ? "-" : percent(at->test));
+      table.rows.back().push_back(at == results.yardsticks.end() ? "-" : report::percent(at->test));
     }
   }
   table.rows.push_back({"the most common answer"});
   for (const DocumentTask& task : plan.tasks) {
     const DocumentData* data = data_of(results, task.name);
-    table.rows.back().push_back(data && data->chance ? percent(*data->chance) : "-");
+    table.rows.back().push_back(data && data->chance ? report::percent(*data->chance) : "-");
   }
   return table;
 }

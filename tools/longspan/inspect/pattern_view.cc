@@ -42,11 +42,11 @@ std::string heading(const PatternLook& look) {
                  " tokens", look.options.causal ? ", causal" : "");
 }
 
-std::string percent(double share) { return report::significant(100 * share, 4) + " %"; }
+std::string share_text(double share) { return report::significant(100 * share, 4) + " %"; }
 
 std::string share_line(const PatternLook& look) {
   const int64_t n = look.pattern.size();
-  return str_cat(report::grouped(look.pattern.pairs()), " pairs, ", percent(look.pattern.density()), " of ",
+  return str_cat(report::grouped(look.pattern.pairs()), " pairs, ", share_text(look.pattern.density()), " of ",
                  report::grouped(n), " x ", report::grouped(n));
 }
 
@@ -106,7 +106,7 @@ std::string to_text(const PatternLook& look) {
   for (const Piece& piece : pieces_of(look.pattern.counts()))
     if (piece.pairs > 0)
       table.rows.push_back({piece.key, report::grouped(piece.pairs),
-                            percent(static_cast<double>(piece.pairs) / (n * n)), piece.meaning});
+                            share_text(static_cast<double>(piece.pairs) / (n * n)), piece.meaning});
   if (!table.rows.empty()) text += report::indent(report::to_text(table), 2) + "\n";
 
   report::Table fields;
