@@ -95,7 +95,7 @@ Json demo_metrics(const DemoPlan& plan, const DemoResults& results) {
         speedup[name][std::to_string(length)] = *ratio;
   }
   Json memory = Json::object();
-  for (const AblationResult& a : results.ablations)
+  for (const AblatedQuality& a : results.ablations)
     memory[a.way][std::to_string(a.length)] = *ablation_effect(results, a.way, a.length);
 
   Json out;

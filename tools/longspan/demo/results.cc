@@ -25,7 +25,7 @@ std::optional<Cell> quality(const DemoResults& results, const std::string& atten
 std::optional<double> ablation_effect(const DemoResults& results, const std::string& way, int64_t length) {
   double sum = 0;
   int count = 0;
-  for (const AblationResult& a : results.ablations) {
+  for (const AblatedQuality& a : results.ablations) {
     if (a.way != way || a.length != length) continue;
     for (const QualityResult& q : results.qualities)
       if (q.attention == "lavo" && q.seed == a.seed && q.length == length) {

@@ -32,7 +32,7 @@ struct QualityResult {
 };
 
 /// LAVO with its memory changed, on the same blocks as its QualityResult of that length and seed.
-struct AblationResult {
+struct AblatedQuality {
   std::string way;
   int64_t seed = 0, length = 0;
   double bits_per_byte = 0;
@@ -71,7 +71,7 @@ struct DemoResults {
       compressors;  ///< "gzip -9" -> bits per byte of the held-out text; absent: not installed
   std::vector<TrainingResult> trainings;
   std::vector<QualityResult> qualities;
-  std::vector<AblationResult> ablations;
+  std::vector<AblatedQuality> ablations;
   Costs training_speed;   ///< operator, forward + backward, microseconds per token
   Costs forward_speed;    ///< operator, forward
   Costs training_memory;  ///< operator, forward + backward: peak bytes per token; empty where the system does not say

@@ -52,7 +52,7 @@ std::string context_sentence(const DemoPlan& plan, const DemoResults& results, c
 std::string memory_sentence(const DemoPlan& plan, const DemoResults& results) {
   double largest = 0;
   bool any = false;
-  for (const AblationResult& a : results.ablations) {
+  for (const AblatedQuality& a : results.ablations) {
     const double effect = *ablation_effect(results, a.way, a.length);
     if (!any || std::abs(effect) > std::abs(largest)) largest = effect;
     any = true;
