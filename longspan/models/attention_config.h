@@ -10,6 +10,8 @@
 
 namespace longspan::models {
 
+inline constexpr double kManyRows = 1 << 24;  ///< most rows of a table of tokens or of positions
+
 /// The options of the registered attention `attention` as checked values, without those that are null or at their
 /// default. InputError for an unknown attention or option and for a value out of range.
 FieldValues changed_options(const std::string& attention, const FieldValues& options);

@@ -4,12 +4,6 @@
 
 namespace longspan::models {
 
-namespace {
-
-constexpr double kManyRows = 1 << 24;
-
-}  // namespace
-
 const FieldTable<ModelConfig>& model_fields() {
   static const auto table =
       FieldTable<ModelConfig>("model")

@@ -6,8 +6,6 @@ namespace longspan::models {
 
 namespace {
 
-constexpr double kManyRows = 1 << 24;
-
 EncoderConfig base() {
   EncoderConfig config;
   config.attention = "diffuser";

@@ -15,7 +15,6 @@
 namespace longspan::nn {
 namespace {
 
-using O = DiffuserOptions;
 using ops::DiffusionKind;
 using patterns::Generator;
 
@@ -29,14 +28,20 @@ at::Tensor log_ppr(double alpha, int64_t hops) {
   return at::tensor(out, at::kDouble);
 }
 
-std::string_view name_of(O::Padding value) { return value == O::Padding::reference ? "reference" : "remove"; }
-std::string_view name_of(O::DropoutMode value) { return value == O::DropoutMode::once ? "once" : "per_hop"; }
-std::string_view name_of(O::Backward value) {
-  return value == O::Backward::store_all          ? "store_all"
-         : value == O::Backward::recompute_slices ? "recompute_slices"
-                                                  : "recompute_quadratic";
+std::string_view name_of(DiffuserOptions::Padding value) {
+  return value == DiffuserOptions::Padding::reference ? "reference" : "remove";
 }
-std::string_view name_of(O::EdgeWeights value) { return value == O::EdgeWeights::stored ? "stored" : "recomputed"; }
+std::string_view name_of(DiffuserOptions::DropoutMode value) {
+  return value == DiffuserOptions::DropoutMode::once ? "once" : "per_hop";
+}
+std::string_view name_of(DiffuserOptions::Backward value) {
+  return value == DiffuserOptions::Backward::store_all          ? "store_all"
+         : value == DiffuserOptions::Backward::recompute_slices ? "recompute_slices"
+                                                                : "recompute_quadratic";
+}
+std::string_view name_of(DiffuserOptions::EdgeWeights value) {
+  return value == DiffuserOptions::EdgeWeights::stored ? "stored" : "recomputed";
+}
 
 /// The true values of a mask [N] by their places.
 std::vector<int64_t> places(const at::Tensor& mask) { return borders(mask.cpu().nonzero().squeeze(1).contiguous()); }
@@ -105,7 +110,7 @@ AttentionProperties DiffuserAttention::properties() const {
   AttentionProperties out;
   out.bitwise = true;
   out.length_free = !causal() || patterns::length_dependence(pattern).empty();
-  out.packs_padding = options_.padding == O::Padding::packed;
+  out.packs_padding = options_.padding == DiffuserOptions::Padding::packed;
   const bool with_global =
       patterns::uses(pattern, patterns::Generator::global) || patterns::uses(pattern, patterns::Generator::longformer);
   out.global_tokens = with_global && !causal();
@@ -152,7 +157,7 @@ ops::DiffusionOptions DiffuserAttention::operator_options() const {
 }
 
 at::Tensor DiffuserAttention::checked(const DiffuserPatterns::Entry& entry) const {
-  LONGSPAN_CHECK(options_.empty_row == O::EmptyRow::alpha_v || entry.empty_row < 0,
+  LONGSPAN_CHECK(options_.empty_row == DiffuserOptions::EmptyRow::alpha_v || entry.empty_row < 0,
                  "diffuser: empty_row = error and token ", entry.empty_row, " has no key in the pattern ",
                  own_patterns()->options().pattern, "; self_loops = true gives every token itself");
   return entry.tensor;
@@ -212,9 +217,7 @@ at::Tensor DiffuserAttention::attend(const at::Tensor& q, const at::Tensor& k, c
   return attend_packed(q, k, v, {});
 }
 
-at::Tensor DiffuserAttention::merge(at::Tensor heads) {
-  return project_.merge(head_ablation_.apply(heads));
-}
+at::Tensor DiffuserAttention::merge(at::Tensor heads) { return project_.merge(head_ablation_.apply(heads)); }
 
 at::Tensor DiffuserAttention::forward_packed(const at::Tensor& x, const Packed& packed) {
   const RotaryPositions rotary(sizes(), x, packed.cu);

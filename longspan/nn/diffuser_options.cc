@@ -11,7 +11,6 @@
 namespace longspan::nn {
 namespace {
 
-using O = DiffuserOptions;
 using ops::DiffusionKind;
 
 /// The pattern's options stand in a struct of their own, its name among them.
@@ -41,8 +40,8 @@ bool is_pattern_field(const std::string& name) {
 
 const FieldTable<DiffuserOptions>& diffuser_fields() {
   static const auto table =
-      FieldTable<O>("diffuser")
-          .choice("diffusion", &O::diffusion,
+      FieldTable<DiffuserOptions>("diffuser")
+          .choice("diffusion", &DiffuserOptions::diffusion,
                   {{"ppr_iterate", DiffusionKind::ppr_iterate},
                    {"ppr_truncated", DiffusionKind::ppr_truncated},
                    {"heat", DiffusionKind::heat},
@@ -50,36 +49,42 @@ const FieldTable<DiffuserOptions>& diffuser_fields() {
                    {"learned", DiffusionKind::learned}},
                   "how hops are mixed: personalised PageRank as the paper iterates it, or as a cut series; the heat "
                   "kernel; one hop alone; trained weights for each head")
-          .integer("hops", &O::hops, {0, 256}, "K: how often attention is applied")
-          .real("alpha", &O::alpha, {0, 1}, "ppr: weight of the values themselves in every hop; learned: its start")
-          .boolean("learn_alpha", &O::learn_alpha, "ppr: train alpha, one for each head; it stays between 0 and 1")
-          .real("t", &O::t, {0, 1000}, "heat: mean number of hops before the series is cut at `hops`")
-          .part(&O::pattern, name_field())
-          .part(&O::pattern, patterns::pattern_fields(), {"causal"})
-          .text("edges", &O::edges,
+          .integer("hops", &DiffuserOptions::hops, {0, 256}, "K: how often attention is applied")
+          .real("alpha", &DiffuserOptions::alpha, {0, 1},
+                "ppr: weight of the values themselves in every hop; learned: its start")
+          .boolean("learn_alpha", &DiffuserOptions::learn_alpha,
+                   "ppr: train alpha, one for each head; it stays between 0 and 1")
+          .real("t", &DiffuserOptions::t, {0, 1000}, "heat: mean number of hops before the series is cut at `hops`")
+          .part(&DiffuserOptions::pattern, name_field())
+          .part(&DiffuserOptions::pattern, patterns::pattern_fields(), {"causal"})
+          .text("edges", &DiffuserOptions::edges,
                 "generator edges: file of pairs, text or .safetensors, read when the model is made and "
                 "kept with its weights")
-          .integer("pattern_seed", &O::pattern_seed, {0, 0x1p53}, "seed of random keys and global tokens")
-          .boolean("seed_per_layer", &O::seed_per_layer, "every layer draws random keys and global tokens of its own")
-          .choice(
-              "padding", &O::padding,
-              {{"packed", O::Padding::packed}, {"remove", O::Padding::remove}, {"reference", O::Padding::reference}},
-              "of a padded text: the pattern of its valid tokens alone; or that of the padded length, in which "
-              "pairs with padding are removed, or score -10000 as in the authors' code")
-          .choice("empty_row", &O::empty_row, {{"alpha_v", O::EmptyRow::alpha_v}, {"error", O::EmptyRow::error}},
+          .integer("pattern_seed", &DiffuserOptions::pattern_seed, {0, 0x1p53}, "seed of random keys and global tokens")
+          .boolean("seed_per_layer", &DiffuserOptions::seed_per_layer,
+                   "every layer draws random keys and global tokens of its own")
+          .choice("padding", &DiffuserOptions::padding,
+                  {{"packed", DiffuserOptions::Padding::packed},
+                   {"remove", DiffuserOptions::Padding::remove},
+                   {"reference", DiffuserOptions::Padding::reference}},
+                  "of a padded text: the pattern of its valid tokens alone; or that of the padded length, in which "
+                  "pairs with padding are removed, or score -10000 as in the authors' code")
+          .choice("empty_row", &DiffuserOptions::empty_row,
+                  {{"alpha_v", DiffuserOptions::EmptyRow::alpha_v}, {"error", DiffuserOptions::EmptyRow::error}},
                   "a query without keys: only its own value remains, or an error")
-          .real("attn_dropout", &O::attn_dropout, {0, 0.99}, "on the attention weights, in training")
-          .choice("dropout_mode", &O::dropout_mode,
-                  {{"once", O::DropoutMode::once}, {"per_hop", O::DropoutMode::per_hop}},
+          .real("attn_dropout", &DiffuserOptions::attn_dropout, {0, 0.99}, "on the attention weights, in training")
+          .choice("dropout_mode", &DiffuserOptions::dropout_mode,
+                  {{"once", DiffuserOptions::DropoutMode::once}, {"per_hop", DiffuserOptions::DropoutMode::per_hop}},
                   "attn_dropout: the same weights dropped in all hops, or others in each")
-          .real("hop_dropout", &O::hop_dropout, {0, 0.99}, "on the features after every hop, in training")
-          .choice("backward", &O::backward,
-                  {{"recompute_slices", O::Backward::recompute_slices},
-                   {"store_all", O::Backward::store_all},
-                   {"recompute_quadratic", O::Backward::recompute_quadratic}},
+          .real("hop_dropout", &DiffuserOptions::hop_dropout, {0, 0.99}, "on the features after every hop, in training")
+          .choice("backward", &DiffuserOptions::backward,
+                  {{"recompute_slices", DiffuserOptions::Backward::recompute_slices},
+                   {"store_all", DiffuserOptions::Backward::store_all},
+                   {"recompute_quadratic", DiffuserOptions::Backward::recompute_quadratic}},
                   "states of the hops in training: formed again head by head, kept, or formed again hop by hop")
-          .choice("edge_weights", &O::edge_weights,
-                  {{"stored", O::EdgeWeights::stored}, {"recomputed", O::EdgeWeights::recomputed}},
+          .choice("edge_weights", &DiffuserOptions::edge_weights,
+                  {{"stored", DiffuserOptions::EdgeWeights::stored},
+                   {"recomputed", DiffuserOptions::EdgeWeights::recomputed}},
                   "attention weights: kept for the backward pass, or formed again in every hop");
   return table;
 }
@@ -150,7 +155,7 @@ DiffuserOptions resolved_diffuser(Pattern pattern, DiffuserOptions options) {
   LONGSPAN_CHECK(!trained || (options.alpha > 0 && options.alpha < 1),
                  "diffuser: alpha must lie between 0 and 1 where ",
                  options.learn_alpha ? "it is trained" : "trained weights start at it", ", got ", options.alpha);
-  LONGSPAN_CHECK(options.padding == O::Padding::packed || pattern == Pattern::noncausal_self,
+  LONGSPAN_CHECK(options.padding == DiffuserOptions::Padding::packed || pattern == Pattern::noncausal_self,
                  "diffuser: padding must be packed in the pattern ", to_string(pattern));
   const bool needs_edges = patterns::uses(options.pattern, patterns::Generator::edges);
   LONGSPAN_CHECK(!needs_edges || !options.edges.empty(), "diffuser: the pattern ", options.pattern.pattern,

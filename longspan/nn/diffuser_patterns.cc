@@ -12,8 +12,6 @@
 namespace longspan::nn {
 namespace {
 
-using patterns::Pattern;
-
 constexpr int64_t kTextBytes = int64_t{1} << 30, kPieceBytes = int64_t{1} << 26;
 constexpr std::size_t kMostTexts = 4096, kMostPieces = 512;
 
@@ -24,7 +22,7 @@ int64_t keys_of(const PatternView& pattern, int64_t i) {
 }
 
 /// Queries before `first`, the token at `position`, have no keys by design.
-DiffuserPatterns::Entry entry_of(const Pattern& pattern, int64_t first, int64_t position) {
+DiffuserPatterns::Entry entry_of(const patterns::Pattern& pattern, int64_t first, int64_t position) {
   DiffuserPatterns::Entry out;
   out.tensor = ops::pattern_tensor(pattern);
   out.pairs = pattern.pairs();
@@ -39,7 +37,7 @@ int64_t bytes_of(const PatternEntry& entry) {
 }
 
 /// Both tokens of every pair `shift` places on, round n.
-Pattern rolled_pairs(const Pattern& pattern, int64_t n, int64_t shift) {
+patterns::Pattern rolled_pairs(const patterns::Pattern& pattern, int64_t n, int64_t shift) {
   const patterns::Csr pairs = pattern.csr(ops::torch_parallel());
   std::vector<int64_t> begin = {0}, keys;
   keys.reserve(pairs.keys.size());
@@ -109,7 +107,7 @@ patterns::PatternInputs DiffuserPatterns::inputs(const GlobalTokens& global) con
           .without = without_};
 }
 
-Pattern DiffuserPatterns::build(int64_t n, const GlobalTokens& global) const {
+patterns::Pattern DiffuserPatterns::build(int64_t n, const GlobalTokens& global) const {
   return patterns::build_pattern(without_padding(options_, n), n, inputs(global), ops::torch_parallel());
 }
 
@@ -131,7 +129,7 @@ DiffuserPatterns::Entry DiffuserPatterns::rolled(int64_t n, const GlobalTokens& 
   if (global) {
     tokens = *global;
   } else {
-    const Pattern pattern = ops::pattern_of_tensor(of_length(n).tensor);
+    const patterns::Pattern pattern = ops::pattern_of_tensor(of_length(n).tensor);
     const PatternView view = pattern.view();
     tokens.assign(view.dense_rows, view.dense_rows + view.dense_row_count);
   }
@@ -156,7 +154,7 @@ DiffuserPatterns::Entry DiffuserPatterns::continued(int64_t n, int64_t count) {
 patterns::KeptTokens DiffuserPatterns::kept(int64_t n) const { return patterns::kept_tokens(options_, n, inputs()); }
 
 int64_t DiffuserPatterns::pairs(int64_t queries, int64_t n) const {
-  const Pattern pattern = build(n, std::nullopt);
+  const patterns::Pattern pattern = build(n, std::nullopt);
   if (queries >= n) return pattern.pairs();
   int64_t out = 0;
   for (int64_t i = n - queries; i < n; ++i) out += keys_of(pattern.view(), i);

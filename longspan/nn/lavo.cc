@@ -14,8 +14,6 @@
 namespace longspan::nn {
 namespace {
 
-using O = LavoOptions;
-
 /// (a + b) / 2 with one gradient tensor for both, where composed operators would make three.
 class Mean : public torch::autograd::Function<Mean> {
  public:
@@ -46,11 +44,11 @@ LavoAttention::LavoAttention(Pattern pattern, AttentionSizes sizes, LavoOptions 
     basis.gain = options_.basis_gain;
     basis.penalty = options_.basis_penalty;
     basis_ = Basis(*this, basis);
-    if (options_.score_scale == O::ScoreScale::learned)
+    if (options_.score_scale == LavoOptions::ScoreScale::learned)
       log_scale_ = register_parameter("log_scale", torch::zeros({sizes.heads}));
   }
   if (parts_.local && options_.epe) {
-    const int64_t tables = options_.epe_sharing == O::TableSharing::per_head ? sizes.heads : 1;
+    const int64_t tables = options_.epe_sharing == LavoOptions::TableSharing::per_head ? sizes.heads : 1;
     position_table_ =
         register_parameter("position_table", make_position_table(tables, options_.w - 1, options_.epe_init));
   }
@@ -66,15 +64,15 @@ std::optional<at::Tensor> LavoAttention::table() const {
 }
 
 double LavoAttention::fixed_scale() const {
-  if (options_.score_scale == O::ScoreScale::inv_sqrt_d)
+  if (options_.score_scale == LavoOptions::ScoreScale::inv_sqrt_d)
     return 1 / std::sqrt(static_cast<double>(sizes().head_width()));
-  return options_.score_scale == O::ScoreScale::constant ? options_.score_constant : 1;
+  return options_.score_scale == LavoOptions::ScoreScale::constant ? options_.score_constant : 1;
 }
 
 AttentionProperties LavoAttention::properties() const {
   AttentionProperties out;
   out.bitwise = true;
-  out.float32_sums = parts_.memory && options_.accumulator != O::Accumulator::float64;
+  out.float32_sums = parts_.memory && options_.accumulator != LavoOptions::Accumulator::float64;
   return out;
 }
 
@@ -84,7 +82,7 @@ AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
   AttentionCost out;
   out.bytes =
       row_bytes(queries, keys, sizes().width, key_width, int{parts_.keys} + int{parts_.values} + int{parts_.own});
-  if (parts_.memory && options_.memory_proj == O::MemoryProjection::input_slice)
+  if (parts_.memory && options_.memory_proj == LavoOptions::MemoryProjection::input_slice)
     out.bytes += 4 * width * static_cast<double>(keys);  // the layer's input, a slice for every query head
   // Project the features (once per key), project the queries, expand (once per query each).
   if (parts_.memory)
@@ -99,7 +97,8 @@ AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
   if (is_cross(pattern())) out.state_bytes = 8 * slot_count + 8;
   if (causal()) {
     out.state_bytes = 8;
-    if (parts_.memory) out.state_bytes += (options_.accumulator == O::Accumulator::float32 ? 8 : 16) * slot_count;
+    if (parts_.memory)
+      out.state_bytes += (options_.accumulator == LavoOptions::Accumulator::float32 ? 8 : 16) * slot_count;
     if (parts_.memory && by_window()) out.state_bytes += 8 * slot_count;
     const int64_t ring_width = ring_heads() * sizes().head_width();
     if (parts_.local) out.state_bytes += 4 * static_cast<double>(reach * (1 + ring_columns()) * ring_width);
@@ -111,7 +110,7 @@ AttentionCost LavoAttention::cost(int64_t queries, int64_t keys) const {
 at::Tensor LavoAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   LONGSPAN_CHECK(v.size(-1) == q.size(-1), "lavo: the width of v must be the head width of q, ", q.size(-1), ", got ",
                  v.size(-1));
-  const bool key = options_.memory_proj == O::MemoryProjection::key;
+  const bool key = options_.memory_proj == LavoOptions::MemoryProjection::key;
   return attend_packed(arrange(q, k, v, key ? k : v, nullptr), {});
 }
 
@@ -134,9 +133,9 @@ void LavoAttention::set_ablation(const std::string& part, const std::string& way
 }
 
 at::Tensor LavoAttention::project_features(const at::Tensor& source, const at::Tensor& k, const at::Tensor& v) {
-  if (options_.memory_proj == O::MemoryProjection::value) return v;
-  if (options_.memory_proj == O::MemoryProjection::key) return k;
-  return options_.memory_proj == O::MemoryProjection::own ? project_.memory(source) : project_.slices(source);
+  if (options_.memory_proj == LavoOptions::MemoryProjection::value) return v;
+  if (options_.memory_proj == LavoOptions::MemoryProjection::key) return k;
+  return options_.memory_proj == LavoOptions::MemoryProjection::own ? project_.memory(source) : project_.slices(source);
 }
 
 LavoAttention::Operands LavoAttention::project(const at::Tensor& x, const at::Tensor& source,
@@ -174,9 +173,9 @@ ops::OrthogonalMemoryOptions LavoAttention::memory_options(const std::optional<a
   out.scale = scale();
   out.cu_seqlens = cu;
   out.window = by_window() ? options_.w : 0;
-  out.accumulator = options_.accumulator == O::Accumulator::float64   ? "float64"
-                    : options_.accumulator == O::Accumulator::float32 ? "float32"
-                                                                      : "float32_compensated";
+  out.accumulator = options_.accumulator == LavoOptions::Accumulator::float64   ? "float64"
+                    : options_.accumulator == LavoOptions::Accumulator::float32 ? "float32"
+                                                                                : "float32_compensated";
   if (is_training() && options_.slot_dropout > 0) {
     out.dropout = options_.slot_dropout;
     out.dropout_seed = dropout_seed();
@@ -188,10 +187,10 @@ at::Tensor LavoAttention::combine(const at::Tensor& local, const at::Tensor& glo
                                   at::ScalarType dtype) const {
   const at::Tensor near = local.defined() && local_off_ ? at::zeros_like(local) : local;
   const at::Tensor far = global.defined() && memory_ablation_ == Ablation::zero ? at::zeros_like(global) : global;
-  at::Tensor out = options_.combine == O::Combine::mean    ? Mean::apply(near, far)
-                   : options_.combine == O::Combine::local ? near
-                                                           : far;
-  if (by_window() && parts_.memory && options_.empty_memory == O::EmptyMemory::local_only) {
+  at::Tensor out = options_.combine == LavoOptions::Combine::mean    ? Mean::apply(near, far)
+                   : options_.combine == LavoOptions::Combine::local ? near
+                                                                     : far;
+  if (by_window() && parts_.memory && options_.empty_memory == LavoOptions::EmptyMemory::local_only) {
     const at::Tensor empty = positions_of_rows(place.length, place.cu, place.start) < options_.w;
     out = at::where(empty.unsqueeze(-1).to(out.device()), near, out);
   }

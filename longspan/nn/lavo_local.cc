@@ -7,8 +7,6 @@
 namespace longspan::nn {
 namespace {
 
-using O = LavoOptions;
-
 /// The values stand first, the features to aggregate last; where one is both, or the only one, it is all there is.
 at::Tensor first_columns(const at::Tensor& t, int64_t width) {
   return t.size(-1) == width ? t : t.narrow(-1, 0, width);
@@ -20,12 +18,12 @@ at::Tensor last_columns(const at::Tensor& t, int64_t width) {
 }  // namespace
 
 int64_t LavoAttention::ring_columns() const {
-  const bool apart = parts_.aggregated && options_.memory_proj != O::MemoryProjection::value;
+  const bool apart = parts_.aggregated && options_.memory_proj != LavoOptions::MemoryProjection::value;
   return int64_t{parts_.values} + int64_t{apart};
 }
 
 int64_t LavoAttention::ring_heads() const {
-  const bool slices = parts_.aggregated && options_.memory_proj == O::MemoryProjection::input_slice;
+  const bool slices = parts_.aggregated && options_.memory_proj == LavoOptions::MemoryProjection::input_slice;
   return slices ? sizes().heads : sizes().key_heads();
 }
 

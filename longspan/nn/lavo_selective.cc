@@ -12,8 +12,6 @@
 namespace longspan::nn {
 namespace {
 
-using O = LavoSelectiveOptions;
-
 constexpr double kShortest = 64, kLongest = 4096;  // tokens that memories last for at the start
 
 /// b_f of every head: sigmoid(b_f) = 1 - alpha = 1 / tokens.
@@ -32,7 +30,8 @@ LavoSelectiveAttention::LavoSelectiveAttention(Pattern pattern, AttentionSizes s
       project_(*this, sizes, pattern, {.addresses = own_addresses()}) {
   if (own_addresses() && options_.tied_init) project_.tie_addresses();
   BasisOptions basis;
-  basis.mode = options_.addresses == O::Addresses::orthonormal ? options_.basis_mode : BasisMode::free;
+  basis.mode =
+      options_.addresses == LavoSelectiveOptions::Addresses::orthonormal ? options_.basis_mode : BasisMode::free;
   basis.sharing = options_.basis_sharing;
   basis.heads = sizes.heads;
   basis.slots = options_.r;
@@ -54,7 +53,7 @@ LavoSelectiveAttention::LavoSelectiveAttention(Pattern pattern, AttentionSizes s
   }
   gain_ = register_parameter("gain", torch::full({sizes.width}, causal() ? options_.gain_init : 1.0));
   if (causal() && options_.epe) {
-    const int64_t tables = options_.epe_sharing == O::TableSharing::per_head ? sizes.heads : 1;
+    const int64_t tables = options_.epe_sharing == LavoSelectiveOptions::TableSharing::per_head ? sizes.heads : 1;
     position_table_ =
         register_parameter("position_table", make_position_table(tables, options_.w - 1, options_.epe_init));
   }
@@ -65,7 +64,7 @@ FieldValues LavoSelectiveAttention::options() const {
 }
 
 void LavoSelectiveAttention::after_step() {
-  if (options_.addresses == O::Addresses::orthonormal) basis_.after_step();
+  if (options_.addresses == LavoSelectiveOptions::Addresses::orthonormal) basis_.after_step();
 }
 
 AttentionProperties LavoSelectiveAttention::properties() const {
@@ -100,7 +99,8 @@ AttentionCost LavoSelectiveAttention::cost(int64_t queries, int64_t keys) const 
 
 at::Tensor LavoSelectiveAttention::address(const at::Tensor& rows) const {
   const at::Tensor scores = at::matmul(spread_heads(rows, sizes().heads), basis_.rows().transpose(-1, -2));
-  return options_.addresses == O::Addresses::softmax ? scores.softmax(-1).to(scores.scalar_type()) : unit_rows(scores);
+  return options_.addresses == LavoSelectiveOptions::Addresses::softmax ? scores.softmax(-1).to(scores.scalar_type())
+                                                                        : unit_rows(scores);
 }
 
 at::Tensor LavoSelectiveAttention::convolved(const at::Tensor& k, const std::optional<at::Tensor>& cu,

@@ -6,7 +6,7 @@
 namespace longspan::nn {
 namespace {
 
-std::vector<FieldValues> cover(Pattern pattern) {
+std::vector<FieldValues> selective_cover(Pattern pattern) {
   std::vector<OptionFactor> factors = {{"r", {int64_t{4}, int64_t{8}, int64_t{12}}},
                                        {"w", {int64_t{3}, int64_t{1}, FieldValue()}},
                                        {"conv_width", {FieldValue(), int64_t{1}, int64_t{7}}},
@@ -29,7 +29,8 @@ std::vector<FieldValues> cover(Pattern pattern) {
 const std::vector<FieldValues>& lavo_selective_harness(Pattern pattern) {
   static const std::map<Pattern, std::vector<FieldValues>> covers = [] {
     std::map<Pattern, std::vector<FieldValues>> out;
-    for (const Pattern p : {Pattern::causal_self, Pattern::causal_cross, Pattern::noncausal_cross}) out[p] = cover(p);
+    for (const Pattern p : {Pattern::causal_self, Pattern::causal_cross, Pattern::noncausal_cross})
+      out[p] = selective_cover(p);
     return out;
   }();
   return covers.at(pattern);

@@ -8,8 +8,6 @@
 namespace longspan::nn {
 namespace {
 
-using O = LavoOptions;
-
 /// The memory's part of a state.
 ops::OrthogonalMemoryState sums_of(const State& state, const at::Tensor& count) {
   ops::OrthogonalMemoryState out{state.at("closed"), state.at("open"), count.to(state.at("closed").device())};
@@ -50,8 +48,8 @@ StateLayout LavoAttention::state_layout() const {
   if (bidirectional()) layout["queries"] = {.sizes = {heads, reach, width}};
   if (parts_.memory) {
     StateEntry sums = slots;
-    if (options_.accumulator != O::Accumulator::float64) sums.dtype = at::kFloat;
-    if (options_.accumulator == O::Accumulator::float32_compensated) sums.sizes = {heads, 2 * options_.r};
+    if (options_.accumulator != LavoOptions::Accumulator::float64) sums.dtype = at::kFloat;
+    if (options_.accumulator == LavoOptions::Accumulator::float32_compensated) sums.sizes = {heads, 2 * options_.r};
     layout["closed"] = layout["open"] = sums;
     if (by_window()) layout["visible"] = slots;
   }
@@ -76,7 +74,7 @@ State LavoAttention::begin_cross(const at::Tensor& source, const std::optional<a
   const at::Tensor v = parts_.values ? project_.values(source) : at::Tensor();
   const at::Tensor features = memory_features(project_features(source, k, v), source_cu);
   // The mean of the projected rows is the projected mean.
-  const auto dtype = options_.accumulator == O::Accumulator::float32 ? at::kFloat : at::kDouble;
+  const auto dtype = options_.accumulator == LavoOptions::Accumulator::float32 ? at::kFloat : at::kDouble;
   const at::Tensor mean = spread_heads(means(features, source_cu, dtype).to(at::kDouble), sizes().heads);
   return State({{"features", at::matmul(basis_.rows().to(at::kDouble), mean.unsqueeze(-1)).squeeze(-1)},
                 {"count", at::zeros({batch}, at::kLong)}});
