@@ -27,14 +27,14 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct AblationsFlags {
   std::string out = "ablations", text;
   std::vector<std::string> settings;
   int64_t steps = 0, seeds = 1, blocks = 16;
   bool overwrite = false;
 };
 
-constexpr const char *kResults = "ablations.json", *kGenerated = "generated.txt";
+constexpr const char *kAblations = "ablations.json", *kGenerated = "generated.txt";
 constexpr int64_t kContext = 1024;
 constexpr int64_t kGeneratedBytes = 800'000;
 
@@ -50,7 +50,7 @@ Json small_configuration() {
           {"train", {{"steps", 300}, {"batch", 4}, {"length", 512}, {"warmup", 30}}}};
 }
 
-RunConfig configuration(const Options& options) {
+RunConfig configuration(const AblationsFlags& options) {
   RunConfigSources sources;
   sources.base = small_configuration();
   sources.settings = options.settings;
@@ -62,8 +62,8 @@ RunConfig configuration(const Options& options) {
   return config;
 }
 
-/// The row's model. Options of the configuration that the row makes idle (the slots, of the local branch alone) go back
-/// to their defaults.
+/// The row's model. AblationsFlags of the configuration that the row makes idle (the slots, of the local branch alone)
+/// go back to their defaults.
 models::ModelConfig variant(models::ModelConfig config, const AblationRow& row) {
   FieldValues& options = config.attention_options;
   for (const auto& [name, value] : row.options) options[name] = value;
@@ -125,7 +125,7 @@ bool has_memory(const models::LanguageModel& model) {
   return std::find(offered.begin(), offered.end(), "memory=zero") != offered.end();
 }
 
-Dataset prepare(const Options& options, const CommonOptions& common) {
+Dataset training_text(const AblationsFlags& options, const CommonOptions& common) {
   std::string text = options.text;
   if (text.empty()) {
     text = options.out + "/" + kGenerated;
@@ -142,12 +142,12 @@ Dataset prepare(const Options& options, const CommonOptions& common) {
   return Dataset(dataset.output);
 }
 
-void run_ablations(const Options& options, const CommonOptions& common) {
+void run_ablations(const AblationsFlags& options, const CommonOptions& common) {
   const RunConfig config = configuration(options);
   if (!options.text.empty()) check_text("ablations", options.text, kLeastOwnText);
   const auto rows = different_rows(config.model);
-  ResultFolder folder(options.out, {"ablations", {kResults}, {"data", "text", kGenerated}}, options.overwrite);
-  const Dataset dataset = prepare(options, common);
+  ResultFolder folder(options.out, {"ablations", {kAblations}, {"data", "text", kGenerated}}, options.overwrite);
+  const Dataset dataset = training_text(options, common);
 
   std::vector<AblationResult> results;
   Json all = Json::array();
@@ -178,21 +178,22 @@ void run_ablations(const Options& options, const CommonOptions& common) {
       if (common.json) print_json(all.back());
     }
   }
-  save_json(options.out + "/" + kResults, all);
+  save_json(options.out + "/" + kAblations, all);
   folder.keep();
   if (common.json) return;
   std::string text = str_cat("Bits per byte on the held-out text with ", kContext, " tokens of context, after ",
                              config.train.steps, " steps of ", config.train.batch * config.train.length, " tokens");
   text += options.seeds > 1 ? str_cat(", mean over ", options.seeds, " seeds") : ", one seed";
-  text += "; \"memory to zero\": their change when the trained model's memory is set to zero. EPE: scores by distance; "
-          "CD: the memory is fed with what local attention made of each token\n\n";
+  text +=
+      "; \"memory to zero\": their change when the trained model's memory is set to zero. EPE: scores by distance; "
+      "CD: the memory is fed with what local attention made of each token\n\n";
   print_text(text + report::to_text(ablation_table(results)));
 }
 
 }  // namespace
 
 Action set_up_ablations(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AblationsFlags>();
   app.add_option("--out", options->out, "folder of the results (default: ablations)");
   app.add_flag("--overwrite", options->overwrite, "replace the results of an earlier run in --out");
   app.add_option("--text", options->text,

@@ -22,7 +22,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct BenchFlags {
   std::string attentions = "lavo", against, pattern = "causal_self", passes = "forward_backward",
               lengths = "1024,4096,16384";
   int64_t batch = 1, heads = 8, head_dim = 64, peer_max_length = 0;
@@ -42,7 +42,7 @@ struct Row {
 
 class Bench {
  public:
-  Bench(const Options& options, const CommonOptions& common)
+  Bench(const BenchFlags& options, const CommonOptions& common)
       : options_(options),
         common_(common),
         dtype_name_(common.dtype.value_or("float32")),
@@ -164,7 +164,7 @@ class Bench {
     return text + "\n";
   }
 
-  const Options& options_;
+  const BenchFlags& options_;
   const CommonOptions& common_;
   std::string dtype_name_;
   at::ScalarType dtype_;
@@ -174,7 +174,7 @@ class Bench {
 }  // namespace
 
 Action set_up_bench(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchFlags>();
   app.add_option("--attention", options->attentions, "names with commas between (default: lavo)");
   auto* against = app.add_option("--against", options->against, "a peer, timed alternating with each attention");
   app.add_option("--pattern", options->pattern,

@@ -26,14 +26,13 @@
 #include "prepare_progress.h"
 #include "result_folder.h"
 #include "timing.h"
+#include "tools/longspan/result_files.h"
 
 namespace longspan::tool {
 
 namespace {
 
-constexpr const char *kMetrics = "metrics.json", *kPage = "report.html";
-
-struct Options {
+struct DemoFlags {
   std::string out = "demo", text;
   std::vector<std::string> train;
   std::vector<std::string> held_out;
@@ -41,7 +40,7 @@ struct Options {
   int64_t steps = 0, max_length = 0;
 };
 
-Dataset prepare(const Options& options, const CommonOptions& common) {
+Dataset demo_texts(const DemoFlags& options, const CommonOptions& common) {
   DatasetOptions dataset;
   dataset.inputs = options.train;
   dataset.held_out = options.held_out;
@@ -81,7 +80,7 @@ void print_tables(const DemoPlan& plan, const DemoResults& results) {
   print_text(text);
 }
 
-void run_demo(Options options, const CommonOptions& common) {
+void run_demo(DemoFlags options, const CommonOptions& common) {
   const double start = now();
   const bool own_text = !options.text.empty();
   LONGSPAN_CHECK(own_text ? options.train.empty() && options.held_out.empty()
@@ -106,7 +105,7 @@ void run_demo(Options options, const CommonOptions& common) {
     options.train = {split.train};
     options.held_out = {split.held_out};
   }
-  const Dataset dataset = prepare(options, common);
+  const Dataset dataset = demo_texts(options, common);
   fit_lengths(plan, dataset.split("test").size());
 
   DemoResults results;
@@ -150,7 +149,7 @@ void run_demo(Options options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_demo(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DemoFlags>();
   app.add_option("--out", options->out, "folder of the results (default: demo)");
   app.add_flag("--overwrite", options->overwrite, "replace the results of an earlier run in --out");
   app.add_option("--text", options->text, "a text of your own; its last tenth is held out");

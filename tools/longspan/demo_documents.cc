@@ -18,14 +18,13 @@
 #include "output.h"
 #include "result_folder.h"
 #include "timing.h"
+#include "tools/longspan/result_files.h"
 
 namespace longspan::tool {
 
 namespace {
 
-constexpr const char *kMetrics = "metrics.json", *kPage = "report.html";
-
-struct Options {
+struct DemoDocumentsFlags {
   std::string data, out = "demo-documents";
   bool full = false, overwrite = false;
   int64_t steps = 0, max_length = 0;
@@ -71,7 +70,7 @@ void print_tables(const DocumentPlan& plan, const DocumentResults& results) {
   print_text(text);
 }
 
-void demo_documents(const Options& options, const CommonOptions& common) {
+void demo_documents(const DemoDocumentsFlags& options, const CommonOptions& common) {
   const double start = now();
   DocumentPlan plan = make_document_plan(options.data, options.full, options.steps, options.max_length);
   plan.out = options.out;
@@ -119,7 +118,7 @@ void demo_documents(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_demo_documents(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DemoDocumentsFlags>();
   app.add_option("--data", options->data,
                  "folder of the tasks: NAME/{train,valid,test}.jsonl, sources.json and a tokenizer; "
                  "scripts/fetch-documents.sh makes it")

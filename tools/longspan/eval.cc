@@ -23,7 +23,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct EvalFlags {
   std::string model, data, split, lengths = "1024";
   std::vector<std::string> limits, ablate;
   train::EvaluateOptions evaluate;
@@ -80,7 +80,7 @@ std::vector<Ablation> chosen_ablations(const std::vector<std::string>& asked, mo
 
 class Evaluation {
  public:
-  Evaluation(const Options& options, const CommonOptions& common)
+  Evaluation(const EvalFlags& options, const CommonOptions& common)
       : options_(options),
         common_(common),
         lengths_(parse_lengths("--lengths", options.lengths)),
@@ -167,7 +167,7 @@ class Evaluation {
     print_text(table_->add(row));
   }
 
-  const Options& options_;
+  const EvalFlags& options_;
   const CommonOptions& common_;
   std::vector<int64_t> lengths_;
   std::map<int64_t, int64_t> limits_;
@@ -181,7 +181,7 @@ class Evaluation {
 }  // namespace
 
 Action set_up_eval(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalFlags>();
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("--data", options->data, "a dataset, or a text file")->required();
   app.add_option("--split", options->split,

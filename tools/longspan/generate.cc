@@ -32,7 +32,7 @@ namespace {
 
 constexpr double kNotScored = std::numeric_limits<double>::quiet_NaN();
 
-struct Options {
+struct GenerateFlags {
   std::string model, prompt_file;
   std::optional<std::string> prompt;
   std::vector<std::string> stops;
@@ -41,7 +41,7 @@ struct Options {
 };
 
 /// File with the prompt, "-" for stdin, none where it stands on the command line or there is nothing to read.
-std::optional<std::string> prompt_path(const Options& options) {
+std::optional<std::string> prompt_path(const GenerateFlags& options) {
   if (options.prompt) return std::nullopt;
   if (!options.prompt_file.empty()) return options.prompt_file;
   // A stream can go on without a prompt, and stdin may be a pipe that somebody keeps open for something else.
@@ -51,7 +51,7 @@ std::optional<std::string> prompt_path(const Options& options) {
 
 class Generation {
  public:
-  Generation(const Options& options, const CommonOptions& common)
+  Generation(const GenerateFlags& options, const CommonOptions& common)
       : options_(options),
         common_(common),
         draw_(models::generate_fields().parse(options.fields)),
@@ -153,7 +153,7 @@ class Generation {
                 {"state_bytes", text_.session.state.bytes()}});
   }
 
-  const Options& options_;
+  const GenerateFlags& options_;
   const CommonOptions& common_;
   models::GenerateOptions draw_;
   ShownText shown_;
@@ -168,7 +168,7 @@ class Generation {
 }  // namespace
 
 Action set_up_generate(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateFlags>();
   app.add_option("model", options->model, "folder of the model")->required();
   auto* prompt = app.add_option("--prompt", options->prompt,
                                 "text to continue (default: stdin where it is a pipe, nothing with --load-state)");

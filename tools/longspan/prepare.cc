@@ -20,13 +20,13 @@ namespace {
 
 const std::map<std::string, SplitBy> kSplitBy = {{"bytes", SplitBy::bytes}, {"document", SplitBy::document}};
 
-struct Options {
+struct PrepareFlags {
   DatasetOptions dataset;
   DocumentFlags documents;
   std::string split_by = "bytes";
 };
 
-void prepare(const Options& given, const CommonOptions& common) {
+void prepare(const PrepareFlags& given, const CommonOptions& common) {
   DatasetOptions options = given.dataset;
   options.documents = given.documents.rule();
   options.separator = given.documents.separator();
@@ -56,7 +56,7 @@ void prepare(const Options& given, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_prepare(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PrepareFlags>();
   DatasetOptions& dataset = options->dataset;
   app.add_option(
          "files", dataset.inputs,

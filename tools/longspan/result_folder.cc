@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kVersion = 1;
 
 /// Whether there is more than our lock and what killed writers left aside.
-bool holds_something(const std::string& folder) {
+bool folder_is_used(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
@@ -46,7 +46,7 @@ const std::string& checked(const std::string& folder) {
 ResultFolder::ResultFolder(std::string folder, ResultKind kind, bool overwrite)
     : folder_(std::move(folder)), kind_(std::move(kind)), lock_(checked(folder_)) {
   std::error_code ignored;
-  if (holds_something(folder_)) {
+  if (folder_is_used(folder_)) {
     LONGSPAN_CHECK(is_marked(*this / kMarker, kind_.command), "--out: '", folder_,
                    "' holds something else than results of longspan ", kind_.command, "; give another folder");
     const bool finished = std::any_of(kind_.results.begin(), kind_.results.end(),

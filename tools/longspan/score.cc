@@ -32,7 +32,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct ScoreFlags {
   std::string model, text = "-", per = "all";
   int64_t skip = 0;
   std::optional<double> mark;
@@ -42,7 +42,7 @@ struct Options {
 
 class Score {
  public:
-  Score(const Options& options, const CommonOptions& common)
+  Score(const ScoreFlags& options, const CommonOptions& common)
       : options_(options),
         common_(common),
         input_(options.text),
@@ -79,7 +79,7 @@ class Score {
   }
 
  private:
-  static models::LoadedModel load(const Options& options, const CommonOptions& common) {
+  static models::LoadedModel load(const ScoreFlags& options, const CommonOptions& common) {
     options.state.check();
     models::LoadedModel loaded = models::load_model(options.model);
     if (common.dtype == "float64") loaded.model->to(at::kDouble);
@@ -233,7 +233,7 @@ class Score {
                    "\n");
   }
 
-  const Options& options_;
+  const ScoreFlags& options_;
   const CommonOptions& common_;
   ByteInput input_;
   models::LoadedModel loaded_;
@@ -255,7 +255,7 @@ class Score {
 }  // namespace
 
 Action set_up_score(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScoreFlags>();
   const auto is_number = [](const std::string& text) {  // Range lets NaN pass, which is above and below nothing
     return std::string(std::isnan(std::strtod(text.c_str(), nullptr)) ? "expected a number, got " + text : "");
   };

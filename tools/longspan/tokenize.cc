@@ -30,7 +30,7 @@ enum class Colour { automatic, always, never };
 const std::map<std::string, Colour> kColours = {
     {"auto", Colour::automatic}, {"always", Colour::always}, {"never", Colour::never}};
 
-struct Options {
+struct TokenizeFlags {
   std::string tokenizer, colour = "auto";
   std::optional<std::string> text;
   bool special_tokens = false;
@@ -114,7 +114,7 @@ class Listing {
   bool without_text_ = false;  ///< nothing is known of the bytes behind tokens
 };
 
-void tokenize(const Options& options, const CommonOptions& common) {
+void tokenize(const TokenizeFlags& options, const CommonOptions& common) {
   const auto tokenizer = open_tokenizer(options.tokenizer);
   const Colour wish = kColours.at(options.colour);
   const bool terminal = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
@@ -146,7 +146,7 @@ void tokenize(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_tokenize(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TokenizeFlags>();
   app.add_option("tokenizer", options->tokenizer,
                  "bytes, the file of a tokenizer (tokenizer.json, vocab.json with merges.txt beside it, .tiktoken, a "
                  "SentencePiece model), or the folder of a tokenizer, a dataset or a model")

@@ -40,14 +40,14 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct TrainFlags {
   std::string dataset, out, init_from;
   RunConfigSources config;
   bool resume = false, dry_run = false, no_report = false;
 };
 
 /// A run goes on with the tokens that its weights know. A checkpoint whose tokenizer cannot be read says nothing of it.
-void check_tokenizer(const Options& options, const Dataset& dataset) {
+void check_tokenizer(const TrainFlags& options, const Dataset& dataset) {
   for (const train::StoredCheckpoint& checkpoint : train::find_checkpoints(options.out)) {
     std::unique_ptr<Tokenizer> tokenizer;
     try {
@@ -74,7 +74,7 @@ train::TrainData data_of(const Dataset& dataset) {
 }
 
 /// What the command line says about the run, over what it goes on with or begins from.
-RunConfig configuration(const Options& options, const CommonOptions& common, const Dataset& dataset) {
+RunConfig configuration(const TrainFlags& options, const CommonOptions& common, const Dataset& dataset) {
   RunConfigSources sources = options.config;
   sources.vocabulary = dataset.vocabulary();
   sources.attention_fields = [](const std::string& name) {
@@ -102,7 +102,7 @@ RunConfig configuration(const Options& options, const CommonOptions& common, con
   return config;
 }
 
-void train(const Options& options, const CommonOptions& common) {
+void train(const TrainFlags& options, const CommonOptions& common) {
   LONGSPAN_CHECK(!options.out.empty() || (options.dry_run && !options.resume), "--out: expected a folder");
   if (options.resume) check_resumable(options.out);
   const train::Placement placement = train::placement_from_environment();
@@ -190,7 +190,7 @@ void train(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_train(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainFlags>();
   app.add_option("dataset", options->dataset, "folder written by longspan prepare")->required();
   app.add_option("--out", options->out, "folder of the model");
   app.add_option("--config", options->config.file, "JSON file with \"model\" and \"train\"");

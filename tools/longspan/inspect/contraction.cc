@@ -30,7 +30,7 @@ namespace {
 /// Every matrix of a layer is held: 32 MB a head.
 constexpr int64_t kMostPositions = 2048;
 
-struct Options {
+struct InspectContractionFlags {
   std::string model, text, svg;
   int64_t from = 0, positions = 256;
 };
@@ -111,7 +111,7 @@ void add_layer(ContractionLook& look, int64_t layer, const std::map<std::string,
   }
 }
 
-void inspect_contraction(const Options& options, const CommonOptions& common) {
+void inspect_contraction(const InspectContractionFlags& options, const CommonOptions& common) {
   if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   const AnyModel model = load(options.model);
   const EvaluationText text("--text", options.text, "", *model.tokenizer);
@@ -148,7 +148,7 @@ void inspect_contraction(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_inspect_contraction(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectContractionFlags>();
   app.add_option("model", options->model, "folder of a language model, or of a model of a task")->required();
   app.add_option("--text", options->text, "a text file, or a dataset (its held-out text)")->required();
   app.add_option("--from", options->from, "first position of the text that is read (default: 0)")

@@ -46,7 +46,7 @@ Json describe(const FieldInfo& field) {
   Json json;
   json["name"] = field.name;
   json["kind"] = kind_name(field.kind);
-  json["default"] = to_json(field.default_value);
+  json["default"] = longspan::to_json(field.default_value);
   if (field.kind == FieldInfo::Kind::integer || field.kind == FieldInfo::Kind::real) {
     json["minimum"] = bound_to_json(field.kind, field.minimum);
     json["maximum"] = bound_to_json(field.kind, field.maximum);

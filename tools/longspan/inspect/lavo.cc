@@ -20,12 +20,12 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct InspectLavoFlags {
   std::string model, text, svg;
   int64_t from = 0, positions = 160;
 };
 
-void inspect_lavo(const Options& options, const CommonOptions& common) {
+void inspect_lavo(const InspectLavoFlags& options, const CommonOptions& common) {
   if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   const models::LoadedModel loaded = models::load_model(options.model);
   LONGSPAN_CHECK(loaded.model->config().attention == "lavo", "inspect: '", options.model, "' has the attention ",
@@ -58,7 +58,7 @@ void inspect_lavo(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_inspect_lavo(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectLavoFlags>();
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("--text", options->text, "a text file, or a dataset (its held-out text)")->required();
   app.add_option("--svg", options->svg, "file for a picture: slots over the text, layer by layer");

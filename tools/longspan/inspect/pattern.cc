@@ -14,12 +14,12 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct InspectPatternFlags {
   PatternFlags pattern;
   std::string svg;
 };
 
-void inspect_pattern(const Options& options, const CommonOptions& common) {
+void inspect_pattern(const InspectPatternFlags& options, const CommonOptions& common) {
   if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   const PatternLook look = options.pattern.look(common);
   if (!options.svg.empty()) write_file(options.svg, report::to_svg(pattern_picture(look)));
@@ -32,7 +32,7 @@ void inspect_pattern(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_inspect_pattern(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectPatternFlags>();
   options->pattern.add(app);
   app.add_option("--svg", options->svg, "file for a picture of the pattern")->check(expect_file_name);
   return [options, &common] { inspect_pattern(*options, common); };

@@ -34,7 +34,7 @@ namespace {
 const std::map<std::string, nn::PatternRoll> kRolls = {
     {"none", nn::PatternRoll::none}, {"global", nn::PatternRoll::global_tokens}, {"all", nn::PatternRoll::all}};
 
-struct Options {
+struct InspectRollingFlags {
   std::string attention = "diffuser", shifts, svg, roll = "none";
   RollingModelOptions of_model;
   std::vector<std::string> patterns, set;
@@ -64,7 +64,7 @@ at::Tensor rolled_output(nn::Attention& attention, const at::Tensor& x, nn::Patt
   return attention.forward(x);
 }
 
-void inspect_rolling(const Options& options, const CommonOptions& common) {
+void inspect_rolling(const InspectRollingFlags& options, const CommonOptions& common) {
   if (!options.svg.empty()) check_replaces_svg("--svg", options.svg);
   const nn::PatternRoll roll = kRolls.at(options.roll);
   const bool has_model = !options.of_model.model.empty();
@@ -125,7 +125,7 @@ void inspect_rolling(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_inspect_rolling(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectRollingFlags>();
   app.add_option("model", options->of_model.model,
                  "folder of a model of a task; without one, one layer with random weights");
   options->layer_flags = {

@@ -20,7 +20,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct InspectSpectrumFlags {
   PatternFlags pattern;
   SpectrumOptions spectrum;
   std::string csv, svg, mixing_svg, response_svg;
@@ -34,7 +34,7 @@ void check_small(const std::string& flag, double value, double least) {
   LONGSPAN_CHECK(value >= least && value <= 1, flag, ": expected a number from ", least, " to 1, got ", value);
 }
 
-void inspect_spectrum(const Options& options, const CommonOptions& common) {
+void inspect_spectrum(const InspectSpectrumFlags& options, const CommonOptions& common) {
   check_small("--tolerance", options.spectrum.extremes.tolerance, 1e-14);
   check_small("--delta", options.spectrum.mixing.delta, 1e-12);
   for (const auto& [flag, path] : {std::pair{"--svg", &options.svg},
@@ -60,7 +60,7 @@ void inspect_spectrum(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_inspect_spectrum(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectSpectrumFlags>();
   SpectrumOptions& spectrum = options->spectrum;
   options->pattern.add(app);
   app.add_option("--loops", spectrum.loops,

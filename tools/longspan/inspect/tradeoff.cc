@@ -31,11 +31,11 @@ namespace longspan::tool {
 
 namespace {
 
-constexpr const char *kPage = "index.html", *kTable = "tradeoff.csv", *kDensity = "density.svg", *kTime = "time.svg",
+constexpr const char *kIndex = "index.html", *kTable = "tradeoff.csv", *kDensity = "density.svg", *kTime = "time.svg",
                      *kFigure = "eigenvalues.svg", *kEigenvalues = "eigenvalues.csv";
 constexpr int64_t kReachQueries = 64;
 
-struct Options {
+struct InspectTradeoffFlags {
   std::vector<std::string> patterns;
   std::string out;
   int64_t n = 4096, figure_n = 1024, heads = 4, head_dim = 64, hops = 5;
@@ -50,7 +50,7 @@ patterns::Pattern build(const PatternChoice& choice, int64_t n, uint64_t seed) {
                                  ops::torch_parallel());
 }
 
-nn::AttentionPtr attention_of(const PatternChoice& choice, const Options& options, uint64_t seed) {
+nn::AttentionPtr attention_of(const PatternChoice& choice, const InspectTradeoffFlags& options, uint64_t seed) {
   FieldValues values = parse_settings(choice.settings);
   values["pattern"] = choice.name;
   values["hops"] = options.hops;
@@ -70,7 +70,7 @@ SpectrumLook eigenvalues_of(const PatternChoice& choice, int64_t n, uint64_t see
 
 class Tradeoff {
  public:
-  Tradeoff(const Options& options, const CommonOptions& common)
+  Tradeoff(const InspectTradeoffFlags& options, const CommonOptions& common)
       : options_(options),
         seed_(common.seed.value_or(0)),
         dtype_(dtype_from_string(common.dtype.value_or("float32"))),
@@ -146,7 +146,7 @@ class Tradeoff {
     progress_.update(++done_, what);
   }
 
-  const Options& options_;
+  const InspectTradeoffFlags& options_;
   uint64_t seed_;
   at::ScalarType dtype_;
   ProgressLine progress_;
@@ -156,12 +156,12 @@ class Tradeoff {
   int64_t done_ = 0;
 };
 
-void inspect_tradeoff(const Options& options, const CommonOptions& common) {
+void inspect_tradeoff(const InspectTradeoffFlags& options, const CommonOptions& common) {
   std::optional<ResultFolder> folder;
   Tradeoff tradeoff(options, common);  // every mistake comes before the folder is touched
   if (!options.out.empty())
     folder.emplace(options.out,
-                   ResultKind{"inspect tradeoff", {kPage, kTable, kDensity, kTime, kFigure, kEigenvalues}, {}},
+                   ResultKind{"inspect tradeoff", {kIndex, kTable, kDensity, kTime, kFigure, kEigenvalues}, {}},
                    options.overwrite);
   const TradeoffLook& look = tradeoff.run();
   if (folder) {
@@ -172,7 +172,7 @@ void inspect_tradeoff(const Options& options, const CommonOptions& common) {
       write_file(options.out + "/" + kFigure, report::to_svg_file(figure_chart(look)));
       write_file(options.out + "/" + kEigenvalues, figure_csv(look));
     }
-    tradeoff_page(look, report::join(common.command, " ")).save(options.out + "/" + kPage);
+    tradeoff_page(look, report::join(common.command, " ")).save(options.out + "/" + kIndex);
     folder->keep();
   }
   if (!common.json) {
@@ -187,7 +187,7 @@ void inspect_tradeoff(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_inspect_tradeoff(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectTradeoffFlags>();
   app.add_option("--out", options->out, "folder for a page, tables as CSV and pictures");
   app.add_flag("--overwrite", options->overwrite, "replace the results of an earlier run in --out");
   app.add_option("--pattern", options->patterns,

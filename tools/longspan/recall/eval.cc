@@ -15,12 +15,12 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct RecallEvalFlags {
   std::string model;
   RecallGridFlags grid;
 };
 
-void evaluate(const Options& options, const CommonOptions& common) {
+void evaluate(const RecallEvalFlags& options, const CommonOptions& common) {
   const models::LoadedModel loaded = models::load_model(options.model);
   LONGSPAN_CHECK(loaded.config.contains("recall"), options.model,
                  ": expected a model of longspan recall train, got one of something else");
@@ -62,7 +62,7 @@ void evaluate(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_recall_eval(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecallEvalFlags>();
   app.add_option("model", options->model, "folder of the model")->required();
   options->grid.add(app);
   return [options, &common] { evaluate(*options, common); };

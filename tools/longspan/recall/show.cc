@@ -11,12 +11,12 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct RecallShowFlags {
   int64_t pairs = 4, length = 64, rows = 1, span = 0;
   FieldValues fields;
 };
 
-void show(const Options& options, const CommonOptions& common) {
+void show(const RecallShowFlags& options, const CommonOptions& common) {
   RecallOptions recall = recall_fields().parse(options.fields);
   recall.pairs = options.pairs;
   recall = resolved(recall);
@@ -36,7 +36,7 @@ void show(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_recall_show(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecallShowFlags>();
   app.add_option("--pairs", options->pairs, "pairs of a row (default: 4)")->check(CLI::Range(1, 1 << 20));
   app.add_option("--length", options->length, "its tokens; of copy, the distance (default: 64)")
       ->check(CLI::Range(1, 1 << 30));

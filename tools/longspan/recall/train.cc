@@ -28,7 +28,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct RecallTrainFlags {
   std::string out;
   RecallSources config;
   bool resume = false, no_report = false;
@@ -51,7 +51,7 @@ class Display final : public train::TrainObserver {
   StepTotals totals_;
 };
 
-RecallConfig configuration(const Options& options, const CommonOptions& common) {
+RecallConfig configuration(const RecallTrainFlags& options, const CommonOptions& common) {
   RecallSources sources = options.config;
   if (options.resume) {
     sources.base = train::saved_configuration(options.out);
@@ -63,7 +63,7 @@ RecallConfig configuration(const Options& options, const CommonOptions& common) 
   return config;
 }
 
-report::TrainingRun page_of(const Options& options, const CommonOptions& common, const RecallConfig& config,
+report::TrainingRun page_of(const RecallTrainFlags& options, const CommonOptions& common, const RecallConfig& config,
                             train::Trainer& trainer) {
   report::TrainingRun page;
   page.name = options.out;
@@ -83,7 +83,7 @@ report::TrainingRun page_of(const Options& options, const CommonOptions& common,
   return page;
 }
 
-void train_recall(const Options& options, const CommonOptions& common) {
+void train_recall(const RecallTrainFlags& options, const CommonOptions& common) {
   if (options.resume) check_resumable(options.out);
   const RecallConfig config = configuration(options, common);
   const FolderLock lock(options.out);
@@ -124,7 +124,7 @@ void train_recall(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_recall_train(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecallTrainFlags>();
   app.add_option("--out", options->out, "folder of the model")->required();
   app.add_option("--config", options->config.file, "JSON file with \"model\", \"train\" and \"recall\"");
   app.add_option("--attention", options->config.attention, "name of the attention (default: lavo)");

@@ -15,11 +15,11 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct StudyCellFlags {
   std::string folder, name;
 };
 
-void run_cell(const Options& options, const CommonOptions& common) {
+void run_cell(const StudyCellFlags& options, const CommonOptions& common) {
   const PlannedCell cell = planned_cell(options.folder, options.name);
   ProgressLine line("study cell, steps", 0, common.quiet || common.json);
   const double start = now();
@@ -45,7 +45,7 @@ void run_cell(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_study_cell(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StudyCellFlags>();
   app.add_option("folder", options->folder, "folder of the study")->required();
   app.add_option("name", options->name, "name of the cell in study.json")->required();
   app.footer(

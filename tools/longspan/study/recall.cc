@@ -10,6 +10,7 @@
 #include "longspan/report/format.h"
 #include "tools/longspan/output.h"
 #include "tools/longspan/recall/config.h"
+#include "tools/longspan/result_files.h"
 #include "tools/longspan/settings.h"
 #include "tools/longspan/study/driver.h"
 #include "tools/longspan/study/recall_page.h"
@@ -21,9 +22,9 @@ namespace longspan::tool {
 
 namespace {
 
-constexpr const char *kJsonFile = "results.json", *kCsv = "results.csv", *kPage = "report.html", *kModels = "models";
+constexpr const char* kModels = "models";
 
-struct Options {
+struct StudyRecallFlags {
   StudyFlags study{"study-recall"};
   std::string preset, at;
   RecallGridFlags grid;
@@ -32,7 +33,7 @@ struct Options {
 
 class RecallStudyRun {
  public:
-  RecallStudyRun(const Options& options, const CommonOptions& common) : options_(options), common_(common) {
+  RecallStudyRun(const StudyRecallFlags& options, const CommonOptions& common) : options_(options), common_(common) {
     choose();
     for (const StudyVariant& variant : variants_)
       for (const SearchPoint& point : points_) config_of(variant, point, 0);  // what is wrong is told before the first
@@ -40,7 +41,7 @@ class RecallStudyRun {
 
   void run() {
     const double start = now();
-    const StudyFolder folder(options_.study, "recall", {kJsonFile, kCsv, kPage}, {kModels});
+    const StudyFolder folder(options_.study, "recall", {kResults, kCsv, kPage}, {kModels});
     const StudyPlan plan{
         variants_, points_, seeds_,
         [&](const StudyVariant& variant, const SearchPoint& point, int64_t seed) { return cell(variant, point, seed); },
@@ -172,7 +173,7 @@ class RecallStudyRun {
   }
 
   void write() const {
-    save_json(out() + "/" + kJsonFile, to_json(study_));
+    save_json(out() + "/" + kResults, to_json(study_));
     write_file(out() + "/" + kCsv, to_csv(study_));
     recall_page(study_).save(out() + "/" + kPage);
     if (options_.study.markdown) return print_text(to_markdown(study_));
@@ -185,7 +186,7 @@ class RecallStudyRun {
                        "\n", recall_sentence(study_), "\n", out(), "/", kPage, "\n"));
   }
 
-  const Options& options_;
+  const StudyRecallFlags& options_;
   const CommonOptions& common_;
   std::vector<StudyVariant> variants_;
   std::vector<SearchPoint> points_;
@@ -198,7 +199,7 @@ class RecallStudyRun {
 }  // namespace
 
 Action set_up_study_recall(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StudyRecallFlags>();
   options->study.add(
       app, "1, question 3, bar 5",
       "NAME=attention,option=value,...: a memory to compare, beside those of --preset; model.FIELD=value "

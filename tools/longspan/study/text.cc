@@ -15,6 +15,7 @@
 #include "tools/longspan/matched_parameters.h"
 #include "tools/longspan/output.h"
 #include "tools/longspan/prepare_progress.h"
+#include "tools/longspan/result_files.h"
 #include "tools/longspan/run_config.h"
 #include "tools/longspan/settings.h"
 #include "tools/longspan/study/driver.h"
@@ -26,10 +27,10 @@ namespace longspan::tool {
 
 namespace {
 
-constexpr const char *kJsonFile = "results.json", *kCsv = "results.csv", *kPage = "report.html", *kData = "data";
+constexpr const char* kData = "data";
 constexpr double kEqual = 0.01;  ///< parameters agree within
 
-struct Options {
+struct StudyTextFlags {
   StudyFlags study{"study-text"};
   std::vector<std::string> train, held_out;
   std::string windows = "16,64", lengths = "1024,4096,16384,65536";
@@ -45,14 +46,14 @@ StudyVariant of(const std::string& name, const std::string& attention, const std
 
 class TextStudyRun {
  public:
-  TextStudyRun(const Options& options, const CommonOptions& common) : options_(options), common_(common) {
+  TextStudyRun(const StudyTextFlags& options, const CommonOptions& common) : options_(options), common_(common) {
     choose();
     for (const SearchPoint& point : points_) match(point);
   }
 
   void run() {
     const double start = now();
-    const StudyFolder folder(options_.study, "text", {kJsonFile, kCsv, kPage}, {kData});
+    const StudyFolder folder(options_.study, "text", {kResults, kCsv, kPage}, {kData});
     prepare();
     const CellFolder cells(options_.study.out, "text");
     cells.describe({}, data_);
@@ -245,7 +246,7 @@ class TextStudyRun {
 
   void write() const {
     const std::string& out = options_.study.out;
-    save_json(out + "/" + kJsonFile, to_json(study_));
+    save_json(out + "/" + kResults, to_json(study_));
     write_file(out + "/" + kCsv, to_csv(study_));
     text_page(study_).save(out + "/" + kPage);
     if (options_.study.markdown) return print_text(to_markdown(study_));
@@ -256,7 +257,7 @@ class TextStudyRun {
                        out, "/", kPage, "\n"));
   }
 
-  const Options& options_;
+  const StudyTextFlags& options_;
   const CommonOptions& common_;
   std::vector<StudyVariant> variants_;
   std::vector<SearchPoint> points_;
@@ -270,7 +271,7 @@ class TextStudyRun {
 }  // namespace
 
 Action set_up_study_text(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StudyTextFlags>();
   app.add_option("--train", options->train, "text to train on: files, and folders with all below them");
   app.add_option("--held-out", options->held_out, "whole documents to measure on, the same");
   options->study.add(app, "3", "NAME=attention,option=value,...: compare these instead, all with the first one",

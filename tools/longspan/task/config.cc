@@ -69,9 +69,9 @@ TaskConfig read_task_config(const TaskConfigSources& sources) {
   for (const std::string& setting : sources.settings) apply_setting(settings, setting);
   refuse_derived(settings, !sources.preset.empty());
   merge(config, settings, "--set");
-  if (!sources.encoder_flags.empty()) merge(config, Json{{"encoder", to_json(sources.encoder_flags)}}, "flags");
-  if (!sources.head_flags.empty()) merge(config, Json{{"head", to_json(sources.head_flags)}}, "flags");
-  if (!sources.task_flags.empty()) merge(config, Json{{"task", to_json(sources.task_flags)}}, "flags");
+  if (!sources.encoder_flags.empty()) merge(config, Json{{"encoder", longspan::to_json(sources.encoder_flags)}}, "flags");
+  if (!sources.head_flags.empty()) merge(config, Json{{"head", longspan::to_json(sources.head_flags)}}, "flags");
+  if (!sources.task_flags.empty()) merge(config, Json{{"task", longspan::to_json(sources.task_flags)}}, "flags");
   return config;
 }
 

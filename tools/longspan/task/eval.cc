@@ -21,7 +21,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct TaskEvalFlags {
   std::string model;
   std::vector<std::string> files;
   RecordFlags records;
@@ -34,7 +34,7 @@ struct Options {
 const std::map<std::string, metrics::AbsentLabels> kAbsentLabels = {
     {"skip", metrics::AbsentLabels::skip}, {"zero", metrics::AbsentLabels::zero}, {"one", metrics::AbsentLabels::one}};
 
-void evaluate(const Options& options, const CommonOptions& common) {
+void evaluate(const TaskEvalFlags& options, const CommonOptions& common) {
   const std::string folder = model_to_read(options.model, options.latest);
   const models::LoadedEncoder loaded = models::load_encoder(folder);
   if (common.dtype == "float64") loaded.model->to(at::kDouble);
@@ -83,7 +83,7 @@ void evaluate(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 Action set_up_task_eval(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TaskEvalFlags>();
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("files", options->files, std::string("examples, ") + kExampleFiles)->required();
   app.add_option("--examples", options->examples, "how many are measured, spread evenly (default: all)")

@@ -20,7 +20,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct TaskPredictFlags {
   std::string model;
   std::vector<std::string> files;
   RecordFlags records;
@@ -45,7 +45,7 @@ Json place_of(const RecordPlace& place) { return {{"file", *place.file}, {"line"
 
 class Predictor {
  public:
-  Predictor(const Options& options, const CommonOptions& common)
+  Predictor(const TaskPredictFlags& options, const CommonOptions& common)
       : options_(options),
         common_(common),
         loaded_(models::load_encoder(model_to_read(options.model, options.latest))) {
@@ -143,7 +143,7 @@ class Predictor {
     print_json(json);
   }
 
-  const Options& options_;
+  const TaskPredictFlags& options_;
   const CommonOptions& common_;
   models::LoadedEncoder loaded_;
   tasks::SequenceOptions sequences_;
@@ -156,7 +156,7 @@ class Predictor {
 }  // namespace
 
 Action set_up_task_predict(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TaskPredictFlags>();
   app.add_option("model", options->model, "folder of the model")->required();
   app.add_option("files", options->files,
                  std::string("examples, whose labels and answers are not read: ") + kExampleFiles)

@@ -31,7 +31,7 @@ namespace longspan::tool {
 
 namespace {
 
-struct Options {
+struct TaskTrainFlags {
   std::string kind, out, init_from, tokenizer = "bytes";
   std::vector<std::string> train, valid;
   RecordFlags records;
@@ -41,7 +41,7 @@ struct Options {
 
 class TaskRun {
  public:
-  TaskRun(const Options& options, const CommonOptions& common)
+  TaskRun(const TaskTrainFlags& options, const CommonOptions& common)
       : options_(options), common_(common), kind_(models::head_kind(options.kind)) {
     if (options_.resume) check_resumable(options_.out);
     lock_.emplace(options_.out);
@@ -177,7 +177,7 @@ class TaskRun {
     return page;
   }
 
-  const Options& options_;
+  const TaskTrainFlags& options_;
   const CommonOptions& common_;
   models::HeadKind kind_;
   std::optional<FolderLock> lock_;
@@ -191,7 +191,7 @@ class TaskRun {
 }  // namespace
 
 Action set_up_task_train(CLI::App& app, const CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TaskTrainFlags>();
   app.add_option("kind", options->kind, "masked_language, classification, multi_label, question or choice")->required();
   app.add_option("--data", options->train, std::string("examples to train on, ") + kExampleFiles)->required();
   app.add_option("--valid", options->valid, "examples to measure on");
