@@ -23,7 +23,11 @@ case $kind in
     mv "$work/prefix" "$work/moved"
     options+=(-DCMAKE_PREFIX_PATH="$work/moved")
     ;;
-  source) options+=(-DLONGSPAN_SOURCE="$from") ;;
+  source)
+    options+=(-DLONGSPAN_SOURCE="$from")
+    # With the flags of longspan's own build: what that has compiled is not compiled again.
+    if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DLONGSPAN_WARNINGS=ON); fi
+    ;;
   *)
     echo "run.sh: expected install or source, got $kind" >&2
     exit 2
