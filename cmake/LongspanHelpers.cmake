@@ -12,6 +12,7 @@ function(longspan_layer name)
   target_link_libraries(${target} PUBLIC longspan_flags ${LAYER_DEPENDS})
   if(LAYER_TORCH)
     target_link_libraries(${target} PUBLIC longspan_torch)
+    longspan_unity(${target})
     set_property(GLOBAL APPEND PROPERTY LONGSPAN_TORCH_LAYERS ${target})
   else()
     set_property(GLOBAL APPEND PROPERTY LONGSPAN_CORE_LAYERS ${target})
@@ -63,6 +64,15 @@ function(longspan_test name)
   endif()
 endfunction()
 
+# longspan_unity(TARGET)
+# Compiles several files of a target as one. In every file that includes them LibTorch's headers have the compiler
+# instantiate the same templates for seconds, precompiled or not.
+function(longspan_unity target)
+  if(LONGSPAN_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # longspan_reuse_pch(TARGET)
 # Lets a program use the precompiled header of nn. That one was made with -fPIC, and the compiler takes it only with the
 # same flag: CMake's -fPIE for programs would have every file parse LibTorch's headers anew.
@@ -70,4 +80,5 @@ function(longspan_reuse_pch target)
   target_precompile_headers(${target} REUSE_FROM longspan_nn)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIC)
+  longspan_unity(${target})
 endfunction()

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # The torch-free C++ tests under the address and undefined-behaviour sanitizers, the kernels' for AVX3 and AVX2; then
-# under the thread sanitizer those that run on a pool (with Parallel or Thread in their name), for the best instruction
-# set of the machine. FULL=1: every C++ test and target under the former, every torch-free one under the latter. Then
-# the fuzz targets, FUZZ_SECONDS each. The last line sums up all of it; after a failure of a fuzz target it names the
-# file of the input.
+# under the thread sanitizer those that run on a pool (with Parallel or Thread in their name), for AVX2. FULL=1: every C++
+# test and target under the former, every torch-free one under the latter. Then the fuzz targets, FUZZ_SECONDS each. The
+# last line sums up all of it; after a failure of a fuzz target it names the file of the input.
 source "$(dirname "$0")/lib.sh"
 
 full=
