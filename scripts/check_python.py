@@ -9,7 +9,7 @@ import sys
 
 MINIMUM_PYTHON = (3, 10)
 MINIMUM_TORCH = (2, 11)
-TEST_MODULES = ("numpy", "expecttest", "hypothesis", "pytest")
+TEST_MODULES = ("numpy", "expecttest", "hypothesis", "pytest", "xdist")
 
 
 def reason_against(with_tests):
@@ -30,7 +30,7 @@ def reason_against(with_tests):
     if with_tests:
         missing = [name for name in TEST_MODULES if importlib.util.find_spec(name) is None]
         if missing:
-            return "it lacks the modules of the tests: pip install %s" % " ".join(missing)
+            return "it lacks the modules of the tests: pip install %s" % " ".join(name.replace("xdist", "pytest-xdist") for name in missing)
     return None
 
 

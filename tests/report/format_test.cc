@@ -14,8 +14,12 @@ TEST(Format, SignificantKeepsDigitsWithoutExponent) {
   EXPECT_EQ(significant(1e-9, 3), "1e-09");
 }
 
-TEST(Format, LengthsUseBinaryUnitsOnlyWhereExact) {
+TEST(Format, SharesAreWrittenAsPercent) {
   EXPECT_EQ(percent(0.12449), "12.4 %");
+  EXPECT_EQ(percent(1), "100.0 %");
+}
+
+TEST(Format, LengthsUseBinaryUnitsOnlyWhereExact) {
   EXPECT_EQ(length_label(1024), "1K");
   EXPECT_EQ(length_label(65536), "64K");
   EXPECT_EQ(length_label(1 << 20), "1M");
