@@ -13,8 +13,8 @@ std::vector<FieldValues> selective_cover(Pattern pattern) {
                                        {"basis_gain", {FieldValue(), 3.0}},
                                        {"gain_init", {FieldValue(), 1.0}},
                                        {"dropout", {FieldValue(), 0.2}}};
-  for (const char* name : {"delta", "conv", "tied_init", "epe"}) factors.push_back({name, {FieldValue(), false}});
-  factors.push_back({"share_qk", {FieldValue(), true}});
+  for (const char* name : {"conv", "tied_init", "epe"}) factors.push_back({name, {FieldValue(), false}});
+  for (const char* name : {"delta", "share_qk"}) factors.push_back({name, {FieldValue(), true}});
   return option_cover(lavo_selective_fields().infos(), factors, lavo_selective_unused(pattern), lavo_selective_idle(),
                       [](const OptionLookup& value) {
                         // Heads of width 8 have room for 8 orthonormal addresses.

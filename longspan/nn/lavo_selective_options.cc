@@ -13,7 +13,7 @@ const FieldTable<LavoSelectiveOptions>& lavo_selective_fields() {
                   "orthonormal")
               .integer("w", &O::w, {1, 1 << 20}, "local window: keys at a distance below w")
               .boolean("delta", &O::delta,
-                       "a write replaces what its address reads so far (delta rule); false: it is added to it")
+                       "true: a write replaces what its address reads so far (delta rule); false: it is added to it")
               .choice(
                   "decay", &O::decay,
                   {{"none", MemoryDecay::none}, {"scalar", MemoryDecay::scalar}, {"per_slot", MemoryDecay::per_slot}},

@@ -19,7 +19,7 @@ struct LavoSelectiveOptions {
 
   int64_t r = 32;                                ///< slots of the memory a head; orthonormal: at most the head width
   int64_t w = 16;                                ///< local window: a query reads the keys at a distance below w
-  bool delta = true;                             ///< a write replaces what its address reads, or is added to it
+  bool delta = false;                            ///< a write replaces what its address reads, or is added to it
   MemoryDecay decay = MemoryDecay::scalar;       ///< forgetting
   Addresses addresses = Addresses::orthonormal;  ///< how keys and queries address the slots
   BasisMode basis_mode = BasisMode::qr;          ///< of orthonormal addresses

@@ -88,8 +88,8 @@ std::shared_ptr<LavoSelectiveAttention> selective(Pattern pattern, const FieldVa
 TEST(LavoSelective, IsItsDefinition) {
   const at::NoGradGuard no_grad;
   for (const FieldValues& options :
-       {FieldValues{}, FieldValues{{"delta", false}}, FieldValues{{"decay", "none"}},
-        FieldValues{{"decay", "per_slot"}, {"delta", false}}, FieldValues{{"decay", "per_slot"}},
+       {FieldValues{}, FieldValues{{"delta", true}}, FieldValues{{"decay", "none"}}, FieldValues{{"decay", "per_slot"}},
+        FieldValues{{"decay", "per_slot"}, {"delta", true}}, FieldValues{{"decay", "none"}, {"delta", true}},
         FieldValues{{"addresses", "free"}, {"r", int64_t{11}}}, FieldValues{{"addresses", "softmax"}},
         FieldValues{{"conv", false}}, FieldValues{{"conv_width", int64_t{6}}}, FieldValues{{"share_qk", true}},
         FieldValues{{"epe", false}, {"w", int64_t{40}}}, FieldValues{{"basis_sharing", "shared_heads"}},
@@ -109,7 +109,7 @@ TEST(LavoSelective, CrossPatternsReadWhatTheSourceWrote) {
   const at::NoGradGuard no_grad;
   for (const Pattern pattern : {Pattern::causal_cross, Pattern::noncausal_cross}) {
     const auto module = std::dynamic_pointer_cast<LavoSelectiveAttention>(
-        make("lavo_selective", pattern, {{"r", int64_t{4}}, {"decay", "per_slot"}}, kSizes));
+        make("lavo_selective", pattern, {{"r", int64_t{4}}, {"delta", true}, {"decay", "per_slot"}}, kSizes));
     shake(*module, 3);
     const at::Tensor x = normal({2, 5, 16}, 1), source = normal({2, 23, 16}, 2);
     const at::Tensor y = module->forward(x, {.source = source});
@@ -147,17 +147,19 @@ TEST(LavoSelective, PaddingAndPacksAreRanks) {
 // Cuts of every size, below and above the convolution's reach and the memory's chunk.
 TEST(LavoSelective, AnyCutOfAStreamIsTheWhole) {
   const at::NoGradGuard no_grad;
-  const auto module = selective(Pattern::causal_self, {{"decay", "per_slot"}});
-  shake(*module, 3);
-  const at::Tensor x = normal({1, 40, 16}, 1);
-  const Plain expected = plain(*module, x[0]);
-  const double bound = expected.magnified() * layer_bound(*module, x, 40);
-  for (int64_t piece = 1; piece <= 20; ++piece) {
-    State state = module->begin(1);
-    std::vector<at::Tensor> parts;
-    for (int64_t at = 0; at < 40; at += piece)
-      parts.push_back(module->extend(state, x.narrow(1, at, std::min(piece, 40 - at))));
-    EXPECT_TRUE(close(at::cat(parts, 1)[0], expected.y, bound)) << piece;
+  for (const bool delta : {false, true}) {
+    const auto module = selective(Pattern::causal_self, {{"decay", "per_slot"}, {"delta", delta}});
+    shake(*module, 3);
+    const at::Tensor x = normal({1, 40, 16}, 1);
+    const Plain expected = plain(*module, x[0]);
+    const double bound = expected.magnified() * layer_bound(*module, x, 40);
+    for (int64_t piece = 1; piece <= 20; ++piece) {
+      State state = module->begin(1);
+      std::vector<at::Tensor> parts;
+      for (int64_t at = 0; at < 40; at += piece)
+        parts.push_back(module->extend(state, x.narrow(1, at, std::min(piece, 40 - at))));
+      EXPECT_TRUE(close(at::cat(parts, 1)[0], expected.y, bound)) << piece;
+    }
   }
 }
 
@@ -175,8 +177,9 @@ TEST(LavoSelective, TakesNoneAndOneAndWindowsAboveTheLength) {
 
 // With one value a head and key, and queries that ask for it: the memory gives back what was written last.
 TEST(LavoSelective, AWriteReplacesWhatItsAddressHeld) {
-  const auto module = selective(Pattern::causal_self, {{"r", int64_t{2}}, {"decay", "none"}, {"conv", false}},
-                                {.width = 2, .heads = 1});
+  const auto module =
+      selective(Pattern::causal_self, {{"r", int64_t{2}}, {"decay", "none"}, {"conv", false}, {"delta", true}},
+                {.width = 2, .heads = 1});
   const at::NoGradGuard no_grad;
   auto parameters = module->named_parameters();
   parameters["basis"].copy_(at::eye(2, float64()).unsqueeze(0));
@@ -191,9 +194,8 @@ TEST(LavoSelective, AWriteReplacesWhatItsAddressHeld) {
   // Unit vectors are so within 1e-6, which a write and a read meet three times.
   const double s = 1 / std::sqrt(1 + 1e-5), d = 1 / std::sqrt(0.5 + 1e-5);
   EXPECT_TRUE(close(module->attend(q, k, v), rows({s, s, s, s, 0, d, 0, d}), 1e-5));
-  const auto sum =
-      selective(Pattern::causal_self, {{"r", int64_t{2}}, {"decay", "none"}, {"conv", false}, {"delta", false}},
-                {.width = 2, .heads = 1});
+  const auto sum = selective(Pattern::causal_self, {{"r", int64_t{2}}, {"decay", "none"}, {"conv", false}},
+                             {.width = 2, .heads = 1});
   auto others = sum->named_parameters();
   for (const auto& item : parameters) others[item.key()].copy_(item.value());
   sum->ablate("local", "zero");
@@ -333,7 +335,7 @@ TEST(LavoSelective, AblationsSwitchItsParts) {
 
 TEST(LavoSelective, ShowsWhatItDoes) {
   const at::NoGradGuard no_grad;
-  const auto module = selective(Pattern::causal_self);
+  const auto module = selective(Pattern::causal_self, {{"delta", true}});
   shake(*module, 3);
   const at::Tensor x = normal({2, 11, 16}, 1);
   const auto shown = module->inspect(x);
@@ -356,8 +358,14 @@ TEST(LavoSelective, CostCountsTheState) {
   EXPECT_EQ(module->cost(100, 100).state_bytes, static_cast<double>(state.bytes()));
   module->extend(state, normal({1, 300, 64}, 1).to(at::kFloat));
   EXPECT_EQ(module->cost(100, 100).state_bytes, static_cast<double>(state.bytes())) << "constant";
-  // Addresses 4 R D, the recurrence 7 R D (the decay included), 4 taps, the window of 5 keys less those that lack.
-  EXPECT_EQ(module->cost(100, 100).flops, 64.0 * (100 * (11 * 16 + 2 * 4) + 4 * (100 * 5 - 10)));
+  // Addresses 4 R D, the recurrence 5 R D (the decay included), 4 taps, the window of 5 keys less those that lack; the
+  // delta rule reads before it writes, 2 R D.
+  EXPECT_EQ(module->cost(100, 100).flops, 64.0 * (100 * (9 * 16 + 2 * 4) + 4 * (100 * 5 - 10)));
+  EXPECT_EQ(make("lavo_selective", Pattern::causal_self, {{"r", int64_t{16}}, {"w", int64_t{5}}, {"delta", true}},
+                 {.width = 64, .heads = 4})
+                ->cost(100, 100)
+                .flops,
+            64.0 * (100 * (11 * 16 + 2 * 4) + 4 * (100 * 5 - 10)));
   EXPECT_EQ(make("lavo_selective", Pattern::causal_cross, {{"r", int64_t{16}}}, {.width = 64, .heads = 4})
                 ->cost(10, 1000)
                 .state_bytes,

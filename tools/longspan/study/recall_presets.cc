@@ -26,6 +26,15 @@ StudyVariant selective(std::string name, std::string group, std::vector<std::str
   return windowed(std::move(name), std::move(group), "lavo_selective", std::move(options));
 }
 
+StudyVariant adds(std::string name, std::vector<std::string> options, const std::string& group = "gated addition") {
+  return selective(std::move(name), group, std::move(options));
+}
+
+StudyVariant replaces(std::string name, std::vector<std::string> options) {
+  options.emplace_back("delta=true");
+  return selective(std::move(name), "gated delta", std::move(options));
+}
+
 StudyVariant mean_memory() { return windowed("mean", "mean", "lavo", {"r=32"}); }
 StudyVariant local() { return windowed("local", "local window", "local", {"positions=table"}); }
 StudyVariant softmax() { return variant("softmax", "softmax", "softmax", {"rope=true"}); }
@@ -61,28 +70,30 @@ RecallPreset question() {
   preset.title = "longspan study: which memory at which state?";
   preset.pairs = "4,8,16,32,64";
   preset.lengths = "256,1024,4096";
-  preset.seeds = 3;
+  preset.seeds = 5;
   preset.variants = {
       softmax(),
       local(),
       mean_memory(),
-      selective("delta-1", "gated delta", {"r=1"}),
-      selective("delta-8", "gated delta", {"r=8"}),
-      selective("delta-16", "gated delta", {"r=16"}),
-      selective("delta-32", "gated delta", {"r=32"}),
-      selective("delta-16-free", "gated delta, free", {"r=16", "addresses=free"}),
-      selective("delta-32-free", "gated delta, free", {"r=32", "addresses=free"}),
-      selective("delta-64-free", "gated delta, free", {"r=64", "addresses=free"}),
-      selective("delta-16-softmax", "gated delta, softmax", {"r=16", "addresses=softmax"}),
-      selective("delta-32-softmax", "gated delta, softmax", {"r=32", "addresses=softmax"}),
-      selective("delta-64-softmax", "gated delta, softmax", {"r=64", "addresses=softmax"}),
-      selective("delta-32-keeps", "gated delta", {"r=32", "decay=none"}),
-      selective("gla-8", "gated linear", {"r=8", "delta=false", "decay=per_slot"}),
-      selective("gla-16", "gated linear", {"r=16", "delta=false", "decay=per_slot"}),
-      selective("gla-32", "gated linear", {"r=32", "delta=false", "decay=per_slot"}),
-      selective("gla-32-scalar", "gated linear", {"r=32", "delta=false"}),
-      selective("delta-32-plain", "gated delta", {"r=32", "conv=false"}),
-      selective("gla-32-plain", "gated linear", {"r=32", "delta=false", "decay=per_slot", "conv=false"}),
+      adds("add-1", {"r=1"}),
+      adds("add-8", {"r=8"}),
+      adds("add-16", {"r=16"}),
+      adds("add-32", {"r=32"}),
+      adds("add-16-free", {"r=16", "addresses=free"}, "free addresses"),
+      adds("add-32-free", {"r=32", "addresses=free"}, "free addresses"),
+      adds("add-64-free", {"r=64", "addresses=free"}, "free addresses"),
+      adds("add-16-softmax", {"r=16", "addresses=softmax"}, "softmax addresses"),
+      adds("add-32-softmax", {"r=32", "addresses=softmax"}, "softmax addresses"),
+      adds("add-64-softmax", {"r=64", "addresses=softmax"}, "softmax addresses"),
+      adds("add-32-keeps", {"r=32", "decay=none"}),
+      adds("add-32-slots", {"r=32", "decay=per_slot"}),
+      adds("add-32-plain", {"r=32", "conv=false"}),
+      replaces("delta-8", {"r=8"}),
+      replaces("delta-16", {"r=16"}),
+      replaces("delta-32", {"r=32"}),
+      replaces("delta-32-keeps", {"r=32", "decay=none"}),
+      replaces("delta-32-slots", {"r=32", "decay=per_slot"}),
+      replaces("delta-32-plain", {"r=32", "conv=false"}),
       variant("delta-net", "delta_net", "delta_net", {}),
       variant("gated-delta-net", "gated_delta_net", "gated_delta_net", {}),
       variant("gla-layer", "gla", "gla", {}),
@@ -90,27 +101,30 @@ RecallPreset question() {
   preset.panels = {
       {"Averages or vectors",
        "At the same 32 numbers a head LAVO keeps averages of 32 slots (mean) and the selective memory one vector "
-       "(delta-1); with 32 vectors (delta-32) a head keeps 1,024 numbers. Softmax, which keeps every token, and the "
-       "window alone are the yardsticks.",
-       {"softmax", "delta-32", "delta-1", "mean", "local"}},
+       "(add-1); with 32 vectors (add-32) a head keeps 1,024 numbers. Softmax, which keeps every token, and the window "
+       "alone are the yardsticks.",
+       {"softmax", "add-32", "add-1", "mean", "local"}},
       {"How many slots",
        "A head is 32 wide. Orthonormal addresses are at most as many; free ones and softmax weights may be more.",
-       {"delta-1", "delta-8", "delta-16", "delta-32", "delta-64-free", "delta-64-softmax"}},
+       {"add-1", "add-8", "add-16", "add-32", "add-64-free", "add-64-softmax"}},
       {"How slots are addressed",
        "Orthonormal rows, trained rows of any kind, or softmax weights, for fewer slots than the head is wide and for "
        "as many.",
-       {"delta-16", "delta-16-free", "delta-16-softmax", "delta-32", "delta-32-free", "delta-32-softmax"}},
-      {"How a slot is written",
-       "The delta rule replaces what an address holds, with forgetting (delta-32) and without (delta-32-keeps); gated "
-       "linear attention adds, and forgets slot by slot (gla-32) or all slots alike (gla-32-scalar).",
-       {"delta-32", "delta-32-keeps", "gla-32", "gla-32-scalar", "gla-16", "gla-8"}},
+       {"add-16", "add-16-free", "add-16-softmax", "add-32", "add-32-free", "add-32-softmax"}},
+      {"Adding or replacing",
+       "A write adds its value to what its address holds, or replaces it (delta rule).",
+       {"add-8", "delta-8", "add-16", "delta-16", "add-32", "delta-32"}},
+      {"How a slot forgets",
+       "All slots alike (add-32, delta-32), slot by slot as in gated linear attention (slots), or never of itself "
+       "(keeps).",
+       {"add-32", "add-32-slots", "add-32-keeps", "delta-32", "delta-32-slots", "delta-32-keeps"}},
       {"With and without the convolution",
        "Without it (plain) the key of a write is that of the value's own token, and a question shows only the key.",
-       {"delta-32", "delta-32-plain", "gla-32", "gla-32-plain"}},
+       {"add-32", "add-32-plain", "delta-32", "delta-32-plain"}},
       {"Layers as published",
        "The same recurrences without a window and without addresses: keys of the head's own width, convolutions on "
        "queries, keys and values, an output gate.",
-       {"delta-32", "gla-32", "delta-net", "gated-delta-net", "gla-layer"}},
+       {"add-32", "delta-32", "delta-net", "gated-delta-net", "gla-layer"}},
   };
   return preset;
 }
