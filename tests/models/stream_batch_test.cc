@@ -11,17 +11,17 @@
 namespace longspan::models {
 namespace {
 
-struct Case {
+struct BatchCase {
   std::string attention;
   FieldValues options;
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const BatchCase& c, std::ostream* out) {
     *out << c.attention;
     for (const auto& [field, value] : c.options) *out << " " << field << "=" << longspan::to_string(value);
   }
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> out;
+std::vector<BatchCase> cases() {
+  std::vector<BatchCase> out;
   for (const auto& entry : nn::attentions())
     if (entry.streaming)
       for (const auto& options : nn::harness_configurations(entry, nn::Pattern::causal_self))
@@ -29,7 +29,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-ModelConfig config_of(const Case& c) {
+ModelConfig config_of(const BatchCase& c) {
   ModelConfig config = small_config(c.attention);
   config.attention_options = c.options;
   config.vocabulary = 64;
@@ -115,7 +115,7 @@ Outcome alone(LanguageModel& model) {
   return out;
 }
 
-class StreamBatches : public ::testing::TestWithParam<Case> {};
+class StreamBatches : public ::testing::TestWithParam<BatchCase> {};
 INSTANTIATE_TEST_SUITE_P(All, StreamBatches, ::testing::ValuesIn(cases()));
 
 TEST_P(StreamBatches, EqualStreamsAlone) {

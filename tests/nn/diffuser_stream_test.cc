@@ -9,13 +9,11 @@
 namespace longspan::nn {
 namespace {
 
-FieldValue number(int64_t value) { return value; }
-
-const FieldValues kWindow = {
+const FieldValues kWindowOfSix = {
     {"pattern", "window_overlap+global"}, {"w", number(6)}, {"g", number(2)}, {"max_len", number(20)}};
 
 TEST(DiffuserStreams, AWindowKeepsAConstantState) {
-  const auto module = make("diffuser", Pattern::causal_self, kWindow);
+  const auto module = make("diffuser", Pattern::causal_self, kWindowOfSix);
   const at::Tensor x = normal({2, 90, 16}, 1);
   const at::NoGradGuard no_grad;
   State state = module->begin(2);
@@ -94,7 +92,7 @@ TEST(DiffuserStreams, RowsThatRecordAreCopied) {
 TEST(DiffuserStreams, DropoutDoesNotDependOnTheCut) {
   const at::NoGradGuard no_grad;
   for (const FieldValues& pattern :
-       {kWindow, FieldValues{{"pattern", "window_band+random"}, {"k", number(3)}, {"r", number(2)}}})
+       {kWindowOfSix, FieldValues{{"pattern", "window_band+random"}, {"k", number(3)}, {"r", number(2)}}})
     for (const char* mode : {"once", "per_hop"}) {
       FieldValues options = pattern;
       options["attn_dropout"] = 0.3;
@@ -159,7 +157,7 @@ TEST(DiffuserStreams, RefuseByName) {
 }
 
 TEST(DiffuserStreams, ChecksAForeignState) {
-  const auto module = make("diffuser", Pattern::causal_self, kWindow);
+  const auto module = make("diffuser", Pattern::causal_self, kWindowOfSix);
   const at::Tensor x = normal({1, 5, 16}, 1);
   State state = module->begin(1);
   module->extend(state, x);

@@ -13,8 +13,6 @@
 namespace longspan::nn {
 namespace {
 
-FieldValue number(int64_t value) { return value; }
-
 /// A file of pairs that goes with the test.
 class EdgeFile {
  public:
@@ -433,7 +431,8 @@ TEST(Diffuser, RefusesWhatDoesNotGoTogether) {
           "diffuser: edges has no use in the pattern window_overlap+global+random, got pairs.txt");
   refuses({{"padding", "remove"}}, "diffuser: padding has no use in the pattern causal_self, got remove",
           Pattern::causal_self);
-  refuses({}, "diffuser: the pattern causal_cross is not supported; methods that have it: lavo, lavo_selective, softmax",
+  refuses({},
+          "diffuser: the pattern causal_cross is not supported; methods that have it: lavo, lavo_selective, softmax",
           Pattern::causal_cross);
 
   const at::Tensor x = normal({1, 9, 16}, 1);

@@ -4,8 +4,6 @@
 namespace longspan::nn {
 namespace {
 
-constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
-
 // Keys and values of one head for two query heads are those of two equal heads.
 TEST(GroupedHeads, EqualRepeatedProjections) {
   const auto check = [](const std::string& name, Pattern pattern, const FieldValues& options) {

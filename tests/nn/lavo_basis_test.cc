@@ -8,8 +8,6 @@
 namespace longspan::nn {
 namespace {
 
-constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
-
 at::Tensor identity_defect(const at::Tensor& basis, double gain) {
   return at::matmul(basis, basis.transpose(-1, -2)) - at::eye(basis.size(-2), basis.options()) * gain * gain;
 }

@@ -5,8 +5,6 @@
 namespace longspan::nn {
 namespace {
 
-constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
-
 at::Tensor run(Attention& module, int64_t length = 11) {
   const at::NoGradGuard no_grad;
   return module.attend(normal({2, 2, length, 8}, 1), normal({2, 2, length, 8}, 2), normal({2, 2, length, 8}, 3));

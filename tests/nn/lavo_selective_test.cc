@@ -5,8 +5,6 @@
 namespace longspan::nn {
 namespace {
 
-constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
-
 FieldValues small(FieldValues options = {}) {
   options.insert({"r", int64_t{4}});
   options.insert({"w", int64_t{3}});

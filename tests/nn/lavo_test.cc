@@ -6,7 +6,6 @@ namespace longspan::nn {
 namespace {
 
 constexpr AttentionSizes kGoldenSizes = {.width = 2, .heads = 1};
-constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
 
 at::Tensor head(const at::Tensor& rows) { return rows.unsqueeze(0).unsqueeze(0); }
 

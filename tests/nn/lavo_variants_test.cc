@@ -5,8 +5,6 @@
 namespace longspan::nn {
 namespace {
 
-constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
-
 /// Linear map `name` of rows, split into heads of 8: [B, N, 16] -> [B, heads, N, 8].
 at::Tensor heads_of(const Attention& module, const std::string& name, const at::Tensor& x) {
   const auto weights = module.named_parameters();

@@ -6,8 +6,6 @@
 namespace longspan::nn {
 namespace {
 
-constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
-
 struct Plain {
   at::Tensor y;
   double smallest_unit = 1, smallest_rms = 1;

@@ -14,8 +14,6 @@
 namespace longspan::nn {
 namespace {
 
-FieldValue number(int64_t value) { return value; }
-
 std::vector<double> errors(const FieldValues& options, const at::Tensor& x, const std::vector<int64_t>& shifts) {
   const auto module = make("diffuser", Pattern::noncausal_self, options);
   return rolling_errors([&](const at::Tensor& rolled, int64_t) { return module->forward(rolled); }, x, shifts);

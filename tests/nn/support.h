@@ -14,6 +14,11 @@
 
 namespace longspan::nn {
 
+inline constexpr AttentionSizes kSizes = {.width = 16, .heads = 2};
+
+/// An option's value.
+inline FieldValue number(int64_t value) { return value; }
+
 inline at::TensorOptions float64() { return at::TensorOptions().dtype(at::kDouble); }
 
 inline at::Tensor normal(at::IntArrayRef sizes, uint64_t seed) {
@@ -23,7 +28,7 @@ inline at::Tensor normal(at::IntArrayRef sizes, uint64_t seed) {
 
 /// A float64 module with reproducible weights.
 inline AttentionPtr make(const std::string& name, Pattern pattern, const FieldValues& options = {},
-                         AttentionSizes sizes = {.width = 16, .heads = 2}) {
+                         AttentionSizes sizes = kSizes) {
   torch::manual_seed(5);
   AttentionPtr module = make_attention(name, pattern, sizes, options);
   module->to(torch::kDouble);
