@@ -161,6 +161,8 @@ class RecallStudyTest(harness.ProgramTest):
         self.succeed(*study())
         self.assertIn(b"another configuration", self.run_program(*study(steps=5)).stderr)
         self.assertEqual(self.run_program(*study(steps=5)).returncode, 2)
+        for name in ["results.json", "results.csv", "report.html"]:
+            self.assertTrue(os.path.exists(self.path("out/" + name)), "a study that was refused leaves " + name)
 
 
 class TextStudyTest(harness.ProgramTest):

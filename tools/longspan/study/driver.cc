@@ -51,13 +51,23 @@ std::vector<std::string> with_cells(std::vector<std::string> parts) {
 
 }  // namespace
 
-StudyFolder::StudyFolder(const StudyFlags& flags, const std::string& study, const std::vector<std::string>& results,
+StudyFolder::StudyFolder(const StudyFlags& flags, const std::string& study, std::vector<std::string> results,
                          const std::vector<std::string>& parts)
-    : folder_(flags.out, ResultKind{"study " + study, results, with_cells(parts)}, true) {
+    : place_(flags.out),
+      results_(std::move(results)),
+      folder_(flags.out, ResultKind{"study " + study, {}, with_cells(parts)}, true) {
   folder_.keep();
   std::error_code ignored;
   if (flags.overwrite)
     for (const std::string& part : with_cells(parts)) std::filesystem::remove_all(flags.out + "/" + part, ignored);
+}
+
+void StudyFolder::begin(const StudyPlan& plan, const CellFolder& cells) const {
+  for (const StudyVariant& variant : plan.variants)
+    for (const SearchPoint& point : plan.points)
+      for (int64_t seed = 0; seed < plan.seeds; ++seed) cells.finished(plan.cell(variant, point, seed));
+  std::error_code ignored;
+  for (const std::string& name : results_) std::filesystem::remove(place_ + "/" + name, ignored);
 }
 
 std::string cell_name(const StudyVariant& variant, const SearchPoint& point, int64_t seed) {

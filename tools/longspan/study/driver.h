@@ -31,17 +31,6 @@ struct StudyFlags {
   CellOutput output(const CommonOptions& common) const;
 };
 
-/// Holds the folder of a study; finished cells of an earlier run stay, unless they are to be done again. `results`: the
-/// files that this run will write.
-class StudyFolder {
- public:
-  StudyFolder(const StudyFlags& flags, const std::string& study, const std::vector<std::string>& results,
-              const std::vector<std::string>& parts);
-
- private:
-  ResultFolder folder_;
-};
-
 struct StudyPlan {
   std::vector<StudyVariant> variants;
   std::vector<SearchPoint> points;
@@ -50,6 +39,23 @@ struct StudyPlan {
   std::function<StudyCell(const StudyVariant&, const SearchPoint&, int64_t seed)> cell;
   /// What points are compared by: less is better.
   std::function<double(const Json& result)> loss;
+};
+
+/// Holds the folder of a study; finished cells of an earlier run stay, unless they are to be done again. `results`: the
+/// files that this run will write.
+class StudyFolder {
+ public:
+  StudyFolder(const StudyFlags& flags, const std::string& study, std::vector<std::string> results,
+              const std::vector<std::string>& parts);
+
+  /// Removes the results of an earlier run, which do not describe what this one writes. InputError, and they are as
+  /// they were, when a finished cell is of another configuration than `plan` has.
+  void begin(const StudyPlan& plan, const CellFolder& cells) const;
+
+ private:
+  std::string place_;
+  std::vector<std::string> results_;
+  ResultFolder folder_;
 };
 
 struct StudyOutcome {

@@ -46,9 +46,10 @@ class RecallStudyRun {
         variants_, points_, seeds_,
         [&](const StudyVariant& variant, const SearchPoint& point, int64_t seed) { return cell(variant, point, seed); },
         [](const Json& result) { return recall_run(0, result).validation_loss; }};
-    const StudyOutcome outcome =
-        run_study(plan, CellFolder(out(), "recall"), cell_run(common_, "study recall", options_.study.jobs), rows(),
-                  [&](const Json& result) { return row_of(result); });
+    const CellFolder cells(out(), "recall");
+    folder.begin(plan, cells);
+    const StudyOutcome outcome = run_study(plan, cells, cell_run(common_, "study recall", options_.study.jobs), rows(),
+                                           [&](const Json& result) { return row_of(result); });
     for (std::size_t i = 0; i < variants_.size(); ++i) {
       RecallVariant& variant = study_.variants[i];
       const StudyOutcome::OfVariant& of = outcome.variants[i];

@@ -56,11 +56,12 @@ class TextStudyRun {
     const StudyFolder folder(options_.study, "text", {kResults, kCsv, kPage}, {kData});
     prepare();
     const CellFolder cells(options_.study.out, "text");
-    cells.describe({}, data_);
     const StudyPlan plan{
         variants_, points_, seeds_,
         [&](const StudyVariant& variant, const SearchPoint& point, int64_t seed) { return cell(variant, point, seed); },
         [](const Json& result) { return text_run(0, result).validation; }};
+    folder.begin(plan, cells);
+    cells.describe({}, data_);
     const StudyOutcome outcome = run_study(plan, cells, cell_run(common_, "study text", options_.study.jobs), rows(),
                                            [&](const Json& result) { return row_of(result); });
     for (std::size_t i = 0; i < variants_.size(); ++i) {
