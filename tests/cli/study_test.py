@@ -210,6 +210,7 @@ class TextStudyTest(harness.ProgramTest):
         result = self.run_program(*self.arguments())
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"another configuration", result.stderr)
+        self.refuse("study", "cell", "out", "window.seed0", containing=["other text"])
         self.succeed(*self.arguments("--overwrite"))
 
     def test_wrong_input(self):

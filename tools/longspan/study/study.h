@@ -1,6 +1,7 @@
 // The subcommands of `longspan study`.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "tools/longspan/command.h"
@@ -18,5 +19,8 @@ Action set_up_study_cell(CLI::App& app, const CommonOptions& common);
 /// Trains and measures one cell. `data`: what the study's cells share. Interrupted after a Ctrl-C.
 Json run_recall_cell(const Json& config, const CellProgress& progress);
 Json run_text_cell(const Json& config, const Json& data, const CellProgress& progress);
+
+/// Of all texts of a study, `data` as run_text_cell() takes it.
+std::string text_identity(const Json& data);
 
 }  // namespace longspan::tool

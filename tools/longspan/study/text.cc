@@ -10,7 +10,6 @@
 #include "longspan/data/write_dataset.h"
 #include "longspan/io/atomic_file.h"
 #include "longspan/report/format.h"
-#include "longspan/train/data_identity.h"
 #include "longspan/train/evaluate.h"
 #include "tools/longspan/matched_parameters.h"
 #include "tools/longspan/output.h"
@@ -195,7 +194,6 @@ class TextStudyRun {
     };
     check_disjoint(find_inputs(options_.train, progress), find_inputs(options_.held_out, progress));
     const Dataset train = write(options_.train, place + "/train", 0.02);
-    identity_ = train::identity_of(train.split("train"));
     study_.train_bytes = train.info("train").source_bytes;
     data_ = {{"train", train.folder()}, {"held_out", Json::array()}};
     int64_t number = 0;
@@ -208,9 +206,9 @@ class TextStudyRun {
                      " bytes, but the longest context takes ", study_.lengths.back() + 1);
       data_["held_out"].push_back({{"name", name}, {"folder", folder}});
       study_.held_out.push_back({name, tokens});
-      identity_ += "; " + train::identity_of(document.split("train"));
       study_.blocks += std::min(options_.blocks, (tokens - 1 - study_.lengths.back()) / train::kTargetBlock + 1);
     }
+    identity_ = text_identity(data_);
   }
 
   StudyCell cell(const StudyVariant& variant, const SearchPoint& point, int64_t seed) const {

@@ -3,6 +3,7 @@
 #include "longspan/data/dataset.h"
 #include "longspan/metrics/likelihood.h"
 #include "longspan/report/format.h"
+#include "longspan/train/data_identity.h"
 #include "longspan/train/evaluate.h"
 #include "longspan/train/train.h"
 #include "tools/longspan/interrupt.h"
@@ -20,7 +21,16 @@ bool grows(const models::LanguageModel& model) {
 
 }  // namespace
 
+std::string text_identity(const Json& data) {
+  std::string text = train::identity_of(Dataset(data.at("train").get<std::string>()).split("train"));
+  for (const Json& document : data.at("held_out"))
+    text += "; " + train::identity_of(Dataset(document.at("folder").get<std::string>()).split("train"));
+  return text;
+}
+
 Json run_text_cell(const Json& config, const Json& data, const CellProgress& progress) {
+  LONGSPAN_CHECK(config.at("text") == text_identity(data),
+                 "study text: the cell is of other text than the study's folder holds; run the study");
   const models::ModelConfig shape = models::config_from_json(config.at("model"));
   train::TrainOptions options;
   train::merge_json(options, config.at("train"));
