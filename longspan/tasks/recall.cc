@@ -81,7 +81,8 @@ RecallResult measure(models::LanguageModel& model, const RecallOptions& recall, 
     const RecallAnswers answers = read_questions(model, batch);
     const at::Tensor nll = model.nll(answers.hidden, answers.targets).flatten();
     if (!std::isfinite(train::ordered_sum(nll)))
-      throw RunError(str_cat("recall: the loss is not finite on the rows from ", first, " of ", length, " tokens"));
+      throw train::NonFiniteError(
+          str_cat("recall: the loss is not finite on the rows from ", first, " of ", length, " tokens"));
     const at::Tensor right = model.logits(answers.hidden).argmax(-1).eq(answers.targets).flatten();
     sums.add(batch, recall.fact, right, nll);
     if (on_rows) on_rows(std::min(first + together, rows), rows);

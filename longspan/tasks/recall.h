@@ -43,7 +43,7 @@ struct RecallResult {
 };
 
 /// Answers to measured_shape(pairs, length, span) of the split `test`. `on_rows` is told (done, total). InputError for
-/// a row without room, a model of another vocabulary, or one with too few positions; RunError when a loss is not
+/// a row without room, a model of another vocabulary, or one with too few positions; NonFiniteError when a loss is not
 /// finite.
 RecallResult evaluate_recall(models::LanguageModel& model, const RecallOptions& recall, int64_t pairs, int64_t length,
                              const RecallEvaluation& options,

@@ -8,6 +8,7 @@
 #include "longspan/train/autocast.h"
 #include "longspan/train/evaluation_mode.h"
 #include "longspan/train/sums.h"
+#include "longspan/train/train.h"
 
 namespace longspan::train {
 
@@ -99,7 +100,8 @@ ContextResult ContextEvaluation::run(int64_t length, int64_t blocks,
       const int64_t offset = result.block_offsets[static_cast<std::size_t>(begin + row)];
       const double bits = metrics::bits(ordered_sum(nll[row]));
       if (!std::isfinite(bits))
-        throw RunError(str_cat("evaluate: the loss is not finite on the block at ", offset, " with length ", length));
+        throw NonFiniteError(
+            str_cat("evaluate: the loss is not finite on the block at ", offset, " with length ", length));
       const auto bytes = static_cast<double>(source_bytes_ ? source_bytes_(offset + 1, kTargetBlock) : kTargetBlock);
       result.block_bits.push_back(bits / bytes);
       all_bits += bits;

@@ -53,7 +53,7 @@ class ContextEvaluation {
   const std::vector<int64_t>& target_offsets() const { return offsets_; }
 
   /// `blocks` > 0 limits the cost: that many blocks, evenly chosen among the offsets. `on_block` is told (done, total).
-  /// RunError naming block and length when a loss is not finite.
+  /// NonFiniteError naming block and length when a loss is not finite.
   ContextResult run(int64_t length, int64_t blocks = 0, const std::function<void(int64_t, int64_t)>& on_block = {});
 
  private:

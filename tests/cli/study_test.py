@@ -117,6 +117,21 @@ class RecallStudyTest(harness.ProgramTest):
         # The chosen cell of the first seed is that of the search.
         self.assertEqual(len(glob.glob(self.path("out/cells/*.json"))), 4)
 
+    def test_a_search_survives_a_setting_that_diverges(self):
+        # A learning rate times decay of 100 multiplies every matrix by -99 a step: beyond float32 after 20 of them.
+        large = ["--set", "train.schedule=constant", "--set", "train.learning_rate=10"]
+        search = study(*large, "--search", "weight_decay=10,0", steps=60)
+        self.succeed(*search)
+        for variant in self.results()["variants"]:
+            self.assertEqual(variant["chosen"], "weight_decay=0")
+            self.assertIsNone(variant["search"][0]["loss"])
+        self.assertIn("diverged", self.succeed(*search, "--markdown").stdout.decode())
+        # Where nothing else was tried there is no result.
+        failed = self.run_program(*study(*large, "--set", "train.weight_decay=10", "--overwrite", "--jobs", "1", steps=60))
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn(b"the cell 'window.seed0'", failed.stderr)
+        self.assertIn(b"not finite", failed.stderr)
+
     def test_one_cell_by_itself(self):
         self.succeed(*study())
         os.remove(self.path("out/cells/all.seed0.json"))

@@ -6,6 +6,7 @@
 
 #include "longspan/base/check.h"
 #include "longspan/report/format.h"
+#include "longspan/train/train.h"
 #include "tools/longspan/output.h"
 #include "tools/longspan/progress.h"
 #include "tools/longspan/study/study.h"
@@ -30,8 +31,13 @@ void run_cell(const StudyCellFlags& options, const CommonOptions& common) {
     told = now();
     print_json({{"step", step}, {"what", what}});
   };
-  Json result =
-      cell.kind == "recall" ? run_recall_cell(cell.config, progress) : run_text_cell(cell.config, cell.data, progress);
+  Json result;
+  try {
+    result = cell.kind == "recall" ? run_recall_cell(cell.config, progress)
+                                   : run_text_cell(cell.config, cell.data, progress);
+  } catch (const train::NonFiniteError& error) {  // a result too: the same would come of another try
+    result = diverged_result(error.what());
+  }
   line.finish();
   result["threads"] = at::get_num_threads();
   result["seconds"] = now() - start;

@@ -45,6 +45,12 @@ void CellFolder::save(const std::string& name, const Json& config, const Json& r
   save_json(path(name), {{"config", config}, {"result", result}});
 }
 
+Json diverged_result(const std::string& what) { return {{"diverged", what}}; }
+
+std::optional<std::string> divergence(const Json& result) {
+  return result.contains("diverged") ? std::optional(result["diverged"].get<std::string>()) : std::nullopt;
+}
+
 PlannedCell planned_cell(const std::string& folder, const std::string& name) {
   const std::string file = folder + "/" + CellFolder::kPlan;
   LONGSPAN_CHECK(exists(file), "'", folder, "': expected the folder of a study, with ", CellFolder::kPlan);

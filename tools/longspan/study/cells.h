@@ -53,6 +53,10 @@ struct PlannedCell {
 /// InputError for a folder without a study and for a name that it lacks, with the nearest known one.
 PlannedCell planned_cell(const std::string& folder, const std::string& name);
 
+/// The result of a model whose loss became infinite or no number, and what was said of it; none of another result.
+Json diverged_result(const std::string& what);
+std::optional<std::string> divergence(const Json& result);
+
 struct CellRun {
   std::string title;    ///< of the progress line
   int64_t jobs = 1;     ///< cells at a time, each in a process of its own

@@ -6,11 +6,23 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "longspan/base/check.h"
 
 namespace longspan::tool {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::vector<std::string> with_cells(std::vector<std::string> parts) {
+  parts.insert(parts.end(), {CellFolder::kPlan, CellFolder::kCells});
+  return parts;
+}
+
+}  // namespace
 
 void StudyFlags::add(CLI::App& app, const std::string& seed_default, const std::string& variant,
                      const std::string& setting) {
@@ -41,15 +53,6 @@ std::vector<SearchPoint> StudyFlags::points() const {
 CellOutput StudyFlags::output(const CommonOptions& common) const {
   return markdown ? CellOutput::none : common.json ? CellOutput::json : CellOutput::table;
 }
-
-namespace {
-
-std::vector<std::string> with_cells(std::vector<std::string> parts) {
-  parts.insert(parts.end(), {CellFolder::kPlan, CellFolder::kCells});
-  return parts;
-}
-
-}  // namespace
 
 StudyFolder::StudyFolder(const StudyFlags& flags, const std::string& study, std::vector<std::string> results,
                          const std::vector<std::string>& parts)
@@ -101,8 +104,10 @@ StudyOutcome run_study(const StudyPlan& plan, const CellFolder& folder, const Ce
     const auto results = run_cells(folder, cells, search, [](const StudyCell&, const Json&) {});
     for (std::size_t i = 0; i < plan.variants.size(); ++i) {
       auto& of = outcome.variants[i];
-      for (std::size_t j = 0; j < points; ++j)
-        of.search.push_back({plan.points[j].label, plan.loss(results[i * points + j])});
+      for (std::size_t j = 0; j < points; ++j) {
+        const Json& result = results[i * points + j];
+        of.search.push_back({plan.points[j].label, divergence(result) ? kInfinity : plan.loss(result)});
+      }
       const auto best = std::min_element(of.search.begin(), of.search.end(),
                                          [](const SearchResult& a, const SearchResult& b) { return a.loss < b.loss; });
       of.chosen = plan.points[static_cast<std::size_t>(best - of.search.begin())];
@@ -115,8 +120,10 @@ StudyOutcome run_study(const StudyPlan& plan, const CellFolder& folder, const Ce
   std::vector<std::string> labels;
   for (const StudyCell& cell : cells) labels.push_back(cell.label);
   rows.expect(labels);
-  auto results = run_cells(folder, cells, run,
-                           [&](const StudyCell& cell, const Json& result) { rows.add(cell, result, row(result)); });
+  auto results = run_cells(folder, cells, run, [&](const StudyCell& cell, const Json& result) {
+    if (const auto what = divergence(result)) throw RunError(str_cat("the cell '", cell.name, "': ", *what));
+    rows.add(cell, result, row(result));
+  });
   for (std::size_t i = 0; i < results.size(); ++i)
     outcome.variants[i / static_cast<std::size_t>(plan.seeds)].results.push_back(std::move(results[i]));
   return outcome;

@@ -74,7 +74,8 @@ struct StudyOutcome {
 std::string cell_name(const StudyVariant& variant, const SearchPoint& point, int64_t seed);
 std::string cell_label(const StudyVariant& variant, const SearchPoint& point, int64_t seed);
 
-/// Searches with the first seed, where there is something to search, then runs every seed. `rows` shows the cells that
+/// Searches with the first seed, where there is something to search, then runs every seed. A setting whose training
+/// diverges is the worst of a search; a model of the comparison that does is a RunError. `rows` shows the cells that
 /// count as they come in, not those of the search; `row`: what a row says of a result.
 StudyOutcome run_study(const StudyPlan& plan, const CellFolder& folder, const CellRun& run, CellRows rows,
                        const std::function<std::vector<std::string>(const Json& result)>& row);

@@ -52,8 +52,9 @@ std::string seeds_text(std::size_t seeds, const std::string& one) {
 
 void add_search(report::Table& table, const StudyModels& models) {
   for (const SearchResult& point : models.search)
-    table.rows.push_back(
-        {models.variant.name, point.label, report::fixed(point.loss, 4), point.label == models.chosen ? "yes" : ""});
+    table.rows.push_back({models.variant.name, point.label,
+                          std::isfinite(point.loss) ? report::fixed(point.loss, 4) : "diverged",
+                          point.label == models.chosen ? "yes" : ""});
 }
 
 }  // namespace longspan::tool

@@ -16,7 +16,7 @@ namespace longspan::tool {
 /// What a search found at one point, with the first seed.
 struct SearchResult {
   std::string label;
-  double loss = 0;  ///< of validation
+  double loss = 0;  ///< of validation; infinite: training diverged
 };
 
 /// The models of one variant, whatever they were measured by.
@@ -30,7 +30,7 @@ struct StudyModels {
 
 /// Parameters and state from the result of a cell.
 void read_sizes(StudyModels& models, const Json& result);
-/// {"n": bytes} and [{"setting", LOSS}].
+/// {"n": bytes} and [{"setting", LOSS}], null for a setting whose training diverged.
 Json state_json(const StudyModels& models);
 Json search_json(const StudyModels& models, const std::string& loss);
 
