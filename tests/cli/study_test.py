@@ -149,6 +149,16 @@ class RecallStudyTest(harness.ProgramTest):
                                 "--quiet", "--threads", "1")
         score, = [score for score in self.results()["variants"][1]["runs"][0]["scores"] if (score["pairs"], score["length"]) == (4, 64)]
         self.assertEqual(cell["accuracy"], score["accuracy"])
+        # The folder may be called otherwise, or moved: cells are the same ones.
+        cells = glob.glob(self.path("out/cells/*.json"))
+        before = {name: os.stat(name).st_mtime_ns for name in cells}
+        self.succeed(*["./out" if word == "out" else word for word in study("--keep-models")])
+        self.assertEqual({name: os.stat(name).st_mtime_ns for name in cells}, before)
+        # A try that was stopped leaves checkpoints that the next one does not take for its own.
+        os.remove(self.path("out/cells/all.seed0.json"))
+        os.makedirs(self.path("out/models/all.seed0/checkpoints/step-99"))
+        self.succeed(*study("--keep-models"))
+        self.assertFalse(os.path.exists(self.path("out/models/all.seed0/checkpoints/step-99")))
 
     def test_wrong_input(self):
         for arguments, parts in [

@@ -23,6 +23,7 @@ struct StudyCellFlags {
 void run_cell(const StudyCellFlags& options, const CommonOptions& common) {
   const PlannedCell cell = planned_cell(options.folder, options.name);
   ProgressLine line("study cell, steps", 0, common.quiet || common.json);
+  const CellFolder folder(options.folder, cell.kind);
   const double start = now();
   double told = 0;
   const CellProgress progress = [&](int64_t step, const std::string& what) {
@@ -33,7 +34,7 @@ void run_cell(const StudyCellFlags& options, const CommonOptions& common) {
   };
   Json result;
   try {
-    result = cell.kind == "recall" ? run_recall_cell(cell.config, progress)
+    result = cell.kind == "recall" ? run_recall_cell(cell.config, folder.model(options.name), progress)
                                    : run_text_cell(cell.config, cell.data, progress);
   } catch (const train::NonFiniteError& error) {  // a result too: the same would come of another try
     result = diverged_result(error.what());
@@ -41,7 +42,7 @@ void run_cell(const StudyCellFlags& options, const CommonOptions& common) {
   line.finish();
   result["threads"] = at::get_num_threads();
   result["seconds"] = now() - start;
-  CellFolder(options.folder, cell.kind).save(options.name, cell.config, result);
+  folder.save(options.name, cell.config, result);
   if (common.json)
     print_json({{"cell", options.name}, {"result", result}});
   else

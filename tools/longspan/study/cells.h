@@ -37,7 +37,10 @@ class CellFolder {
   const std::string& folder() const { return folder_; }
   const std::string& kind() const { return kind_; }
 
-  static constexpr const char *kPlan = "study.json", *kCells = "cells";
+  /// Where a cell that keeps its model puts it.
+  std::string model(const std::string& name) const { return folder_ + "/" + kModels + "/" + name; }
+
+  static constexpr const char *kPlan = "study.json", *kCells = "cells", *kModels = "models";
 
  private:
   std::string path(const std::string& name) const { return folder_ + "/" + kCells + "/" + name + ".json"; }

@@ -22,8 +22,6 @@ namespace longspan::tool {
 
 namespace {
 
-constexpr const char* kModels = "models";
-
 struct StudyRecallFlags {
   StudyFlags study{"study-recall"};
   std::string preset, at;
@@ -41,7 +39,7 @@ class RecallStudyRun {
 
   void run() {
     const double start = now();
-    const StudyFolder folder(options_.study, "recall", {kResults, kCsv, kPage}, {kModels});
+    const StudyFolder folder(options_.study, "recall", {kResults, kCsv, kPage}, {CellFolder::kModels});
     const StudyPlan plan{
         variants_, points_, seeds_,
         [&](const StudyVariant& variant, const SearchPoint& point, int64_t seed) { return cell(variant, point, seed); },
@@ -151,7 +149,7 @@ class RecallStudyRun {
     out.label = cell_label(variant, point, config.train.seed);
     out.config = to_json(config);
     out.config["measure"] = measure();
-    if (options_.keep_models) out.config["model_folder"] = str_cat(this->out(), "/", kModels, "/", out.name);
+    if (options_.keep_models) out.config["keep_model"] = true;
     out.steps = config.train.steps;
     return out;
   }

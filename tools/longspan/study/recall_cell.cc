@@ -1,7 +1,8 @@
 // One model of a study of recall, trained and measured.
+#include <filesystem>
+
 #include "longspan/base/check.h"
 #include "longspan/data/recall_tokenizer.h"
-#include "longspan/io/folder_lock.h"
 #include "longspan/report/format.h"
 #include "longspan/tasks/recall.h"
 #include "tools/longspan/interrupt.h"
@@ -22,17 +23,20 @@ RecallConfig config_of(const Json& config) {
 
 }  // namespace
 
-Json run_recall_cell(const Json& config, const CellProgress& progress) {
+Json run_recall_cell(const Json& config, const std::string& model_folder, const CellProgress& progress) {
   const RecallConfig recipe = config_of(config);
   const Json& measure = config.at("measure");
   const auto model = train::make_model(recipe.model, recipe.train.seed);
   const auto trainer = tasks::recall_trainer(model, recipe.recall, recipe.train);
   CellSteps steps(progress, "nats an answer", [](double loss) { return loss; });
-  const std::string folder = config.value("model_folder", "");
-  const auto tokenizer = recall_tokenizer(recipe.recall);
-  const bool done =
-      folder.empty() ? trainer->run(steps)
-                     : trainer->run(steps, folder, tokenizer.get(), Json{{"recall", longspan::to_json(recipe.recall)}});
+  bool done = false;
+  if (config.value("keep_model", false)) {
+    std::filesystem::remove_all(model_folder);
+    const auto tokenizer = recall_tokenizer(recipe.recall);
+    done = trainer->run(steps, model_folder, tokenizer.get(), Json{{"recall", longspan::to_json(recipe.recall)}});
+  } else {
+    done = trainer->run(steps);
+  }
   if (!done) throw Interrupted();
   model->eval();
 

@@ -16,8 +16,9 @@ Action set_up_study_recall(CLI::App& app, const CommonOptions& common);
 Action set_up_study_text(CLI::App& app, const CommonOptions& common);
 Action set_up_study_cell(CLI::App& app, const CommonOptions& common);
 
-/// Trains and measures one cell. `data`: what the study's cells share. Interrupted after a Ctrl-C.
-Json run_recall_cell(const Json& config, const CellProgress& progress);
+/// Trains and measures one cell. Interrupted after a Ctrl-C. `model_folder`: where the model goes, in place of what an
+/// earlier try left there, if the cell keeps it ("keep_model"); `data`: what the study's cells share.
+Json run_recall_cell(const Json& config, const std::string& model_folder, const CellProgress& progress);
 Json run_text_cell(const Json& config, const Json& data, const CellProgress& progress);
 
 /// Of all texts of a study, `data` as run_text_cell() takes it.
