@@ -61,13 +61,22 @@ TEST(RecallStudyNumbers, TheSentenceOrdersAndTellsWhoGuesses) {
 }
 
 TEST(RecallStudyNumbers, TheFrontierIsOneLineForAGroup) {
-  const report::LineChart chart = frontier_chart(study());
+  RecallStudy s = study();
+  s.variants.push_back(variant("ablated", "", 2048, {0.1}));
+  ASSERT_EQ(frontier_charts(s).size(), 1U);
+  const report::LineChart chart = frontier_charts(s).front();
   ASSERT_EQ(chart.series.size(), 2U);
   EXPECT_EQ(chart.series[0].name, "delta");
   ASSERT_EQ(chart.series[0].points.size(), 2U);
   EXPECT_EQ(chart.series[0].points[0].first, 1024);
   EXPECT_NEAR(chart.series[0].points[1].second, 0.92, 1e-12);
   EXPECT_EQ(chart.series[1].points.size(), 1U);
+  for (int i = 0; i < report::kSeriesColours; ++i)
+    s.variants.push_back(variant(str_cat("more", i), str_cat("more", i), 64, {0.5}));
+  const auto charts = frontier_charts(s);
+  ASSERT_EQ(charts.size(), 2U) << "no two lines of one colour";
+  EXPECT_EQ(charts[0].series.size(), static_cast<std::size_t>(report::kSeriesColours));
+  EXPECT_EQ(charts[1].series.size(), 2U);
 }
 
 TEST(RecallStudyNumbers, TablesAreWrittenForPagesAndPrograms) {

@@ -47,7 +47,7 @@ report::LineChart accuracy_chart(const RecallStudy& study) {
 void add_panels(report::HtmlPage& page, const RecallStudy& study) {
   for (const StudyPanel& panel : study.panels) {
     page.heading(panel.title);
-    page.paragraph(panel.about);
+    if (!panel.about.empty()) page.paragraph(panel.about);
     for (const auto& names : charts_of(panel.names)) {
       std::vector<report::Panel> charts;
       if (study.pairs.size() > 1) charts.push_back({by_pairs_chart(study, names), ""});
@@ -95,14 +95,10 @@ report::LineChart by_length_chart(const RecallStudy& study, const std::vector<st
   return chart;
 }
 
-report::LineChart frontier_chart(const RecallStudy& study) {
+report::LineChart frontier_chart(const RecallStudy& study, const std::vector<std::string>& groups) {
   report::LineChart chart = accuracy_chart(study);
   chart.title = str_cat("Accuracy by state, ", place(study));
   chart.x_label = "bytes of state a head";
-  std::vector<std::string> groups;
-  for (const RecallVariant& variant : study.variants)
-    if (std::find(groups.begin(), groups.end(), variant.variant.group) == groups.end())
-      groups.push_back(variant.variant.group);
   for (const std::string& group : groups) {
     report::Series series{group};
     std::vector<std::pair<double, MeanScore>> points;
@@ -118,6 +114,17 @@ report::LineChart frontier_chart(const RecallStudy& study) {
     chart.series.push_back(std::move(series));
   }
   return chart;
+}
+
+std::vector<report::LineChart> frontier_charts(const RecallStudy& study) {
+  std::vector<std::string> groups;
+  for (const RecallVariant& variant : study.variants)
+    if (const std::string& group = variant.variant.group;
+        !group.empty() && std::find(groups.begin(), groups.end(), group) == groups.end())
+      groups.push_back(group);
+  std::vector<report::LineChart> charts;
+  for (const auto& some : charts_of(groups)) charts.push_back(frontier_chart(study, some));
+  return charts;
 }
 
 report::LineChart learning_chart(const RecallStudy& study, const std::vector<std::string>& names) {
@@ -177,7 +184,8 @@ report::HtmlPage recall_page(const RecallStudy& study) {
     page.table(by_length_table(study),
                study.copy ? "By distance." : str_cat("By length, K = ", study.at_pairs, " pairs."));
   page.heading("Accuracy for its state");
-  page.chart(frontier_chart(study), str_cat("Upper left is better. ", error_sentence(study)));
+  for (const report::LineChart& chart : frontier_charts(study))
+    page.chart(chart, str_cat("Upper left is better. ", error_sentence(study)));
   add_panels(page, study);
   page.heading("Training");
   std::vector<std::string> names;

@@ -9,8 +9,9 @@
 namespace longspan::tool {
 
 struct StudyVariant {
-  std::string name;   ///< of rows and files: letters, digits and . _ + -
-  std::string group;  ///< variants of one group are one line where they are drawn by their state
+  std::string name;  ///< of rows and files: letters, digits and . _ + -
+  /// Variants of one group, which differ in their state, are one line where they are drawn by it; "": not drawn there.
+  std::string group;
   std::string attention;
   std::vector<std::string> settings = {};  ///< as --set has them: "model.attention_options.r=32"
 
