@@ -200,14 +200,14 @@ class RecallStudyRun {
 Action set_up_study_recall(CLI::App& app, const CommonOptions& common) {
   auto options = std::make_shared<StudyRecallFlags>();
   options->study.add(
-      app, "1, question 5, bar 5",
+      app, "1, question and bar 5",
       "NAME=attention,option=value,...: a memory to compare, beside those of --preset; model.FIELD=value "
       "and train.FIELD=value too",
       "path.to.field=value for all, such as train.steps=800, model.width=64 or recall.pairs=16");
   app.add_option(
          "--preset", options->preset,
          "quick: four memories in some minutes; question: what is kept, how it is addressed and written, at "
-         "which state (25 memories, five seeds, hours); bar: the selective memory with five seeds (default: quick, "
+         "which state (26 memories, five seeds, hours); bar: the selective memory with five seeds (default: quick, "
          "unless --variant)")
       ->check(CLI::IsMember(recall_preset_names()));
   options->grid.add(app);

@@ -36,6 +36,11 @@ StudyVariant replaces(std::string name, std::string group, std::vector<std::stri
 }
 
 StudyVariant mean_memory() { return windowed("mean", "mean", "lavo", {"r=32"}); }
+/// One slot, whose weight is always 1: D numbers a head that fade and are replaced by gates, whatever the address.
+StudyVariant gated_scalars() {
+  return selective("scalars-32", "gated scalars",
+                   {"r=1", "addresses=softmax", "conv=false", "share_qk=true", "delta=true"});
+}
 StudyVariant local() { return windowed("local", "local window", "local", {"positions=table"}); }
 StudyVariant softmax() { return variant("softmax", "softmax", "softmax", {"rope=true"}); }
 
@@ -75,6 +80,7 @@ RecallPreset question() {
       softmax(),
       local(),
       mean_memory(),
+      gated_scalars(),
       adds("add-1", "gated addition", {"r=1"}),
       adds("add-8", "gated addition", {"r=8"}),
       adds("add-16", "gated addition", {"r=16"}),
@@ -101,10 +107,11 @@ RecallPreset question() {
   };
   preset.panels = {
       {"Averages or vectors",
-       "At the same 32 numbers a head LAVO keeps averages of 32 slots (mean) and the selective memory one vector "
-       "(add-1); with 32 vectors (add-32) a head keeps 1,024 numbers. Softmax, which keeps every token, and the window "
-       "alone are the yardsticks.",
-       {"softmax", "add-32", "add-1", "mean", "local"}},
+       "At the same 32 numbers a head LAVO keeps averages of 32 slots (mean), gates make of them numbers that fade and "
+       "are replaced (scalars-32), and the selective memory keeps one vector under an address (add-1); with 32 vectors "
+       "(add-32) a head keeps 1,024 numbers. The window alone and softmax, which keeps every token but must learn in "
+       "the same steps to find one, stand beside them.",
+       {"softmax", "add-32", "add-1", "scalars-32", "mean", "local"}},
       {"How many slots",
        "A head is 32 wide. Orthonormal addresses are at most as many; free ones and softmax weights may be more.",
        {"add-1", "add-8", "add-16", "add-32", "add-64-free", "add-64-softmax"}},
