@@ -189,5 +189,16 @@ TEST(TextStudyNumbers, DifferencesAreTakenSeedBySeed) {
   EXPECT_TRUE(contains(text_page(s).html(), "0.50 %"));
 }
 
+TEST(TextStudyNumbers, LinesJoinWhatWasMeasuredOnTheSameBlocks) {
+  TextStudy s = text_study();
+  s.variants[1].runs[0].scores.back().blocks = s.variants[1].runs[1].scores.back().blocks = s.blocks;
+  const report::LineChart chart = length_chart(s, s.panels.front());
+  ASSERT_EQ(chart.series.size(), 3U);
+  EXPECT_EQ(chart.series[0].points.size(), 1U);
+  ASSERT_EQ(chart.series[1].points.size(), 2U);
+  EXPECT_EQ(chart.series[1].points[1].first, 65536);
+  EXPECT_EQ(chart.series[2].points.size(), 1U);
+}
+
 }  // namespace
 }  // namespace longspan::tool

@@ -229,6 +229,15 @@ class TextStudyTest(harness.ProgramTest):
         text = self.succeed(*self.arguments("--seeds", "2", "--markdown")).stdout.decode()
         self.assertIn("| memory | 1K | 4K |", text)
 
+    def test_all_tokens_are_compared_with_the_widest_window(self):
+        arguments = self.arguments("--windows", "16,8", "--lengths", "1024", "--set", "train.steps=1", "--blocks", "1")
+        while "--variant" in arguments:
+            del arguments[arguments.index("--variant"):arguments.index("--variant") + 2]
+        results = self.json_lines(*arguments)[-1]
+        self.assertEqual({variant["name"]: variant["baseline"] for variant in results["variants"]},
+                         {"softmax": "local-16", "local-8": "", "mean-8": "local-8", "selective-8": "local-8", "local-16": "",
+                          "mean-16": "local-16", "selective-16": "local-16"})
+
     def test_other_text_is_another_study(self):
         self.succeed(*self.arguments())
         self.write("train/a.txt", harness.text(60000, 9))
@@ -240,12 +249,14 @@ class TextStudyTest(harness.ProgramTest):
 
     def test_wrong_input(self):
         self.write("short.txt", harness.text(3000, 3))
+        self.write("little.txt", harness.text(40000, 5))
         for arguments, parts in [
                 (["--held-out", "held-out"], ["--train"]),
                 (["--train", "train"], ["--held-out"]),
                 (["--train", "missing", "--held-out", "held-out"], ["missing"]),
                 (["--train", "train", "--held-out", "short.txt", "--quick"], ["short.txt", "3000", "4097"]),
                 (["--train", "train", "--held-out", "train/a.txt", "--quick"], ["a.txt"]),
+                (["--train", "little.txt", "--held-out", "held-out", "--quick"], ["--train", "2 %", "1025"]),
                 (["--train", "train", "--held-out", "held-out", "--lengths", "512"], ["--lengths", "512"])]:
             with self.subTest(arguments):
                 result = self.run_program("study", "text", "--out", "o", "--quiet", *arguments)

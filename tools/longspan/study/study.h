@@ -21,6 +21,8 @@ Action set_up_study_cell(CLI::App& app, const CommonOptions& common);
 Json run_recall_cell(const Json& config, const std::string& model_folder, const CellProgress& progress);
 Json run_text_cell(const Json& config, const Json& data, const CellProgress& progress);
 
+/// Tokens of a validation window of a model trained on windows of `length`.
+int64_t validated_length(int64_t length);
 /// Of all texts of a study, `data` as run_text_cell() takes it.
 std::string text_identity(const Json& data);
 

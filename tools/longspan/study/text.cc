@@ -28,6 +28,7 @@ namespace {
 
 constexpr const char* kData = "data";
 constexpr double kEqual = 0.01;  ///< parameters agree within
+constexpr double kValid = 0.02;  ///< of the text to train on is for validation
 
 struct StudyTextFlags {
   StudyFlags study{"study-text"};
@@ -116,7 +117,9 @@ class TextStudyRun {
 
   void default_variants() {
     add(of("softmax", "softmax", {"rope=true"}), "");
-    for (const int64_t w : parse_lengths("--windows", options_.windows)) {
+    std::vector<int64_t> windows = parse_lengths("--windows", options_.windows);
+    std::sort(windows.begin(), windows.end());
+    for (const int64_t w : windows) {
       const std::string end = str_cat("-", w), window = str_cat("w=", w), local = "local" + end;
       add(of(local, "local", {window, "positions=table"}), "");
       add(of("mean" + end, "lavo", {window, "r=32"}), local);
@@ -193,7 +196,10 @@ class TextStudyRun {
       return Dataset(folder);
     };
     check_disjoint(find_inputs(options_.train, progress), find_inputs(options_.held_out, progress));
-    const Dataset train = write(options_.train, place + "/train", 0.02);
+    const Dataset train = write(options_.train, place + "/train", kValid);
+    const int64_t valid = train.split("valid").size(), validated = validated_length(study_.train_length);
+    LONGSPAN_CHECK(valid > validated, "--train: ", 100 * kValid, " % of the text are for validation, which takes ",
+                   validated + 1, " bytes, got ", valid, "; give more text");
     study_.train_bytes = train.info("train").source_bytes;
     data_ = {{"train", train.folder()}, {"held_out", Json::array()}};
     int64_t number = 0;

@@ -1,4 +1,6 @@
 // One model of a study on text, trained and measured.
+#include <algorithm>
+
 #include "longspan/base/check.h"
 #include "longspan/data/dataset.h"
 #include "longspan/metrics/likelihood.h"
@@ -20,6 +22,8 @@ bool grows(const models::LanguageModel& model) {
 }
 
 }  // namespace
+
+int64_t validated_length(int64_t length) { return std::max(length, train::kTargetBlock); }
 
 std::string text_identity(const Json& data) {
   std::string text = train::identity_of(Dataset(data.at("train").get<std::string>()).split("train"));
@@ -52,7 +56,7 @@ Json run_text_cell(const Json& config, const Json& data, const CellProgress& pro
       progress(options.steps, "reads " + report::length_label(length));
     });
   };
-  const int64_t validated = std::max(options.length, train::kTargetBlock);
+  const int64_t validated = validated_length(options.length);
   const double validation =
       evaluate(dataset.split("valid"), validated, validated, measure.at("valid_blocks").get<int64_t>(), 0)
           .bits_per_byte;

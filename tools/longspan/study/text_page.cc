@@ -7,27 +7,6 @@ namespace longspan::tool {
 
 namespace {
 
-report::LineChart length_chart(const TextStudy& study, const StudyPanel& panel) {
-  report::LineChart chart;
-  chart.title = panel.title;
-  chart.x_label = "tokens of context";
-  chart.y_label = "bits per byte";
-  chart.x_log = chart.x_lengths = true;
-  for (const std::string& name : panel.names) {
-    const TextVariant* variant = find_models(study.variants, name);
-    if (!variant) continue;
-    report::Series series{name};
-    for (const int64_t length : study.lengths)
-      if (const auto bits = mean_bits(*variant, length)) {
-        const auto x = static_cast<double>(length);
-        series.points.emplace_back(x, bits->mean);
-        if (bits->seeds > 1) series.band.push_back({x, bits->mean - bits->error, bits->mean + bits->error});
-      }
-    chart.series.push_back(std::move(series));
-  }
-  return chart;
-}
-
 report::LineChart learning_chart(const TextStudy& study, const StudyPanel& panel) {
   report::LineChart chart;
   chart.title = panel.title + ", training";
@@ -41,6 +20,28 @@ report::LineChart learning_chart(const TextStudy& study, const StudyPanel& panel
 }
 
 }  // namespace
+
+report::LineChart length_chart(const TextStudy& study, const StudyPanel& panel) {
+  report::LineChart chart;
+  chart.title = panel.title;
+  chart.x_label = "tokens of context";
+  chart.y_label = "bits per byte";
+  chart.x_log = chart.x_lengths = true;
+  for (const std::string& name : panel.names) {
+    const TextVariant* variant = find_models(study.variants, name);
+    if (!variant) continue;
+    report::Series series{name};
+    for (const int64_t length : study.lengths)
+      if (const auto bits = mean_bits(*variant, length);
+          bits && blocks_at(variant->runs.front(), length) == study.blocks) {
+        const auto x = static_cast<double>(length);
+        series.points.emplace_back(x, bits->mean);
+        if (bits->seeds > 1) series.band.push_back({x, bits->mean - bits->error, bits->mean + bits->error});
+      }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
 
 report::HtmlPage text_page(const TextStudy& study) {
   report::HtmlPage page(study.title);
@@ -60,6 +61,8 @@ report::HtmlPage text_page(const TextStudy& study) {
     charts.push_back({length_chart(study, panel), panel.about});
     curves.push_back({learning_chart(study, panel), ""});
   }
+  if (!charts.empty() && charts.front().caption.empty())
+    charts.front().caption = "Bands: one standard error to either side. Points measured on fewer blocks are left out.";
   page.charts(charts);
   const bool seeds = !study.variants.empty() && study.variants.front().runs.size() > 1;
   page.table(bits_table(study), str_cat("The same ", study.blocks,

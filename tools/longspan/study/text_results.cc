@@ -23,13 +23,13 @@ report::Table by_length(const TextStudy& study) {
   return table;
 }
 
+}  // namespace
+
 int64_t blocks_at(const TextRun& run, int64_t length) {
   int64_t blocks = 0;
   for (const TextScore& score : run.scores) blocks += score.length == length ? score.blocks : 0;
   return blocks;
 }
-
-}  // namespace
 
 std::optional<double> bits_per_byte(const TextRun& run, int64_t length) {
   double sum = 0;

@@ -49,6 +49,8 @@ struct TextStudy {
   StudyConditions conditions;  ///< of its recipe: what all memories share
 };
 
+/// Blocks that a run was measured on with one length of context, of all documents.
+int64_t blocks_at(const TextRun& run, int64_t length);
 /// Bits per byte of a run with one length of context, all documents' blocks together.
 std::optional<double> bits_per_byte(const TextRun& run, int64_t length);
 /// Mean over seeds with its standard error (0 for one seed).
