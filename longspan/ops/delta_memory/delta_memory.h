@@ -31,8 +31,7 @@ struct DeltaMemoryOptions {
 /// or [B, H, N, R] (at most 0; -infinity forgets everything), state [B, H, R, D] (with cu_seqlens: [S, H, R, D]) or
 /// none = zeros
 ///   -> out [B, H, N, D] in the dtype of q, and the state behind the last row [B or S, H, R, D] in the dtype of the
-///   sums
-/// (float32; float64 beside float64).
+///      sums (float32; float64 beside float64).
 ///
 /// k, v: the dtype of q. beta, log_alpha, state: the dtype of the sums, or that of q. Heads of q, k, v, beta, log_alpha
 /// are equal: expand shared ones, strides of 0 are read in place.

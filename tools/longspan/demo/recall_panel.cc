@@ -1,5 +1,7 @@
 #include "recall_panel.h"
 
+#include <algorithm>
+
 #include "longspan/base/check.h"
 #include "longspan/report/format.h"
 
@@ -17,7 +19,8 @@ report::LineChart recall_chart(const DemoPlan& plan, const DemoResults& results)
     for (const RecallPanelResult::Point& point : result.points) {
       const auto x = static_cast<double>(point.length);
       series.points.emplace_back(x, point.accuracy);
-      series.band.push_back({x, point.accuracy - point.standard_error, point.accuracy + point.standard_error});
+      series.band.push_back({x, std::max(point.accuracy - point.standard_error, 0.0),
+                             std::min(point.accuracy + point.standard_error, 1.0)});
     }
     chart.series.push_back(std::move(series));
   }

@@ -56,8 +56,7 @@ RecallConfig read_recall_config(const RecallSources& sources) {
   config.model.vocabulary = recall_vocabulary(config.recall);
   models::validate(config.model);
   train::validate(config.train);
-  for (int64_t step = 0; step < config.train.steps; step += std::max<int64_t>(config.train.steps / 32, 1))
-    stage_length(config.recall, config.train.length, step, config.train.steps);
+  stage_length(config.recall, config.train.length, 0, config.train.steps);  // that length can be halved so often
   return config;
 }
 

@@ -60,8 +60,7 @@ void add_panels(report::HtmlPage& page, const RecallStudy& study) {
 }
 
 std::string error_sentence(const RecallStudy& study) {
-  std::size_t seeds = 0;
-  for (const RecallVariant& variant : study.variants) seeds = std::max(seeds, variant.runs.size());
+  const std::size_t seeds = most_seeds(study.variants);
   return seeds > 1 ? str_cat("Mean and standard error over ", seeds, " seeds.")
                    : "One seed; the standard error is that of the rows it was measured on, and says nothing of other "
                      "seeds.";
