@@ -78,10 +78,12 @@ class Worker {
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
+    const pid_t study = getpid();
     process_ = fork();
     if (process_ < 0) throw RunError(str_cat("study: cannot start a process: ", std::strerror(errno)));
     if (process_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody works for a study that was killed
+      prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody works for a study that was killed,
+      if (getppid() != study) _exit(1);  // not even before that was said
       dup2(out_.writing(), STDOUT_FILENO);
       dup2(err_.writing(), STDERR_FILENO);
       execv(program.c_str(), arguments.data());
