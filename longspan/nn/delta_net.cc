@@ -1,6 +1,7 @@
 #include "longspan/nn/delta_net.h"
 
 #include <cmath>
+#include <limits>
 
 #include "longspan/nn/projections.h"
 
@@ -59,7 +60,9 @@ GatedDeltaNetAttention::GatedDeltaNetAttention(Pattern pattern, AttentionSizes s
     : DeltaNetAttention("gated_delta_net", pattern, sizes, checked(gated_delta_net_fields(), options).layer,
                         options.negative_eigenvalues, MemoryDecay::scalar),
       forget_(*this, "forget", sizes.width, sizes.heads, 0, false, kInputGain) {
-  a_log_ = register_parameter("A_log", torch::empty({sizes.heads}).uniform_(0, kLargestRate).log());
+  // A draw of 0, one in 2^24, would be a head that never forgets nor learns to.
+  const at::Tensor rate = torch::empty({sizes.heads}).uniform_(0, kLargestRate);
+  a_log_ = register_parameter("A_log", rate.clamp_min(std::numeric_limits<float>::min()).log());
   const at::Tensor step = (torch::rand({sizes.heads}) * std::log(kLongestStep / kShortestStep)).exp() * kShortestStep;
   dt_bias_ = register_parameter("dt_bias", step.expm1().log());  // softplus of it is the step
 }
