@@ -9,4 +9,4 @@ ctest --test-dir build --output-on-failure --no-tests=error --label-exclude pyth
 say "running the Python tests with pytest"
 export OMP_WAIT_POLICY=PASSIVE  # the processes share the cores
 LONGSPAN_LIBRARY=$PWD/build/lib/liblongspan.so PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 \
-  "$python" -m pytest -q -p no:cacheprovider -n "$jobs" python/tests
+  "$python" -m pytest -q -p no:cacheprovider -n "$jobs" --dist worksteal python/tests
