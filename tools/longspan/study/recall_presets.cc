@@ -26,21 +26,17 @@ StudyVariant selective(std::string name, std::string group, std::vector<std::str
   return windowed(std::move(name), std::move(group), "lavo_selective", std::move(options));
 }
 
-StudyVariant adds(std::string name, std::string group, std::vector<std::string> options) {
-  return selective(std::move(name), std::move(group), std::move(options));
-}
-
 StudyVariant replaces(std::string name, std::string group, std::vector<std::string> options) {
   options.emplace_back("delta=true");
   return selective(std::move(name), std::move(group), std::move(options));
 }
 
-StudyVariant mean_memory() { return windowed("mean", "mean", "lavo", {"r=32"}); }
 /// One slot, whose weight is always 1: D numbers a head that fade and are replaced by gates, whatever the address.
 StudyVariant gated_scalars() {
-  return selective("scalars-32", "gated scalars",
-                   {"r=1", "addresses=softmax", "conv=false", "share_qk=true", "delta=true"});
+  return replaces("scalars-32", "gated scalars", {"r=1", "addresses=softmax", "conv=false", "share_qk=true"});
 }
+
+StudyVariant mean_memory() { return windowed("mean", "mean", "lavo", {"r=32"}); }
 StudyVariant local() { return windowed("local", "local window", "local", {"positions=table"}); }
 StudyVariant softmax() { return variant("softmax", "softmax", "softmax", {"rope=true"}); }
 
@@ -81,23 +77,23 @@ RecallPreset question() {
       local(),
       mean_memory(),
       gated_scalars(),
-      adds("add-1", "gated addition", {"r=1"}),
-      adds("add-8", "gated addition", {"r=8"}),
-      adds("add-16", "gated addition", {"r=16"}),
-      adds("add-32", "gated addition", {"r=32"}),
+      selective("add-1", "gated addition", {"r=1"}),
+      selective("add-8", "gated addition", {"r=8"}),
+      selective("add-16", "gated addition", {"r=16"}),
+      selective("add-32", "gated addition", {"r=32"}),
       replaces("delta-8", "gated delta", {"r=8"}),
       replaces("delta-16", "gated delta", {"r=16"}),
       replaces("delta-32", "gated delta", {"r=32"}),
-      adds("add-16-free", "free addresses", {"r=16", "addresses=free"}),
-      adds("add-32-free", "free addresses", {"r=32", "addresses=free"}),
-      adds("add-64-free", "free addresses", {"r=64", "addresses=free"}),
-      adds("add-16-softmax", "softmax addresses", {"r=16", "addresses=softmax"}),
-      adds("add-32-softmax", "softmax addresses", {"r=32", "addresses=softmax"}),
-      adds("add-64-softmax", "softmax addresses", {"r=64", "addresses=softmax"}),
+      selective("add-16-free", "free addresses", {"r=16", "addresses=free"}),
+      selective("add-32-free", "free addresses", {"r=32", "addresses=free"}),
+      selective("add-64-free", "free addresses", {"r=64", "addresses=free"}),
+      selective("add-16-softmax", "softmax addresses", {"r=16", "addresses=softmax"}),
+      selective("add-32-softmax", "softmax addresses", {"r=32", "addresses=softmax"}),
+      selective("add-64-softmax", "softmax addresses", {"r=64", "addresses=softmax"}),
       // Something taken away or added, at the state that one above has or hardly more.
-      adds("add-32-keeps", "", {"r=32", "decay=none"}),
-      adds("add-32-slots", "", {"r=32", "decay=per_slot"}),
-      adds("add-32-plain", "", {"r=32", "conv=false"}),
+      selective("add-32-keeps", "", {"r=32", "decay=none"}),
+      selective("add-32-slots", "", {"r=32", "decay=per_slot"}),
+      selective("add-32-plain", "", {"r=32", "conv=false"}),
       replaces("delta-32-keeps", "", {"r=32", "decay=none"}),
       replaces("delta-32-slots", "", {"r=32", "decay=per_slot"}),
       replaces("delta-32-plain", "", {"r=32", "conv=false"}),
